@@ -1,0 +1,52 @@
+# Everything runs in .venv, which is made on first use. PYTHON picks the interpreter.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test lint bench claims sanitize format stubs clean
+.DELETE_ON_ERROR:
+
+demo: .venv/installed
+	$(BIN)/python examples/demo.py
+
+test: .venv/installed
+	$(BIN)/python -m pytest $(PYTEST)
+
+# The core again, with the address and undefined-behaviour sanitizers, under the tests that reach into it.
+sanitize: .venv/installed
+	$(BIN)/python -m pip install --quiet --no-deps --target build/sanitized --upgrade \
+	    --config-settings=cmake.define.TREECV_SANITIZE=ON --config-settings=build-dir=build/sanitize .
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so.6)" \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
+	    $(BIN)/python -m pytest tests/core -p no:cacheprovider $(PYTEST)
+
+lint: .venv/installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/clang-format --dry-run --Werror core/include/treecv/*.hpp core/bindings/*.hpp core/bindings/*.cpp
+
+format: .venv/installed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i core/include/treecv/*.hpp core/bindings/*.hpp core/bindings/*.cpp
+
+bench: .venv/installed
+	$(BIN)/python -m benchmarks.guards
+
+claims: .venv/installed
+	$(BIN)/python -m benchmarks.claims.table
+
+# An editable install: Python files are read from src, a change in the core builds it anew.
+.venv/installed: $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint,plots]"
+	touch $@
+
+clean:
+	rm -rf .venv build demo.png
+
+# The stub of the extension; a test compares it with the module.
+stubs: .venv/installed
+	$(BIN)/python -m nanobind.stubgen -q -m treecv._core_v1 -o src/treecv/_core_v1.pyi

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace treecv::bindings {
+
+void bind_rows(nanobind::module_& module);
+void bind_pegasos(nanobind::module_& module);
+void bind_lsqsgd(nanobind::module_& module);
+
+}  // namespace treecv::bindings

@@ -1,0 +1,10 @@
+// The table of contents of the core.
+#include <nanobind/nanobind.h>
+
+#include "bindings.hpp"
+
+NB_MODULE(TREECV_MODULE, module) {
+    treecv::bindings::bind_rows(module);
+    treecv::bindings::bind_pegasos(module);
+    treecv::bindings::bind_lsqsgd(module);
+}

@@ -1,0 +1,112 @@
+// Lets a state learn the chunks of a lesson in the order asked for.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "treecv/chunks.hpp"
+#include "treecv/learner.hpp"
+#include "treecv/order.hpp"
+
+namespace treecv {
+
+template <Learner L>
+class Feed {
+  public:
+    using Value = typename L::Value;
+    using Data = Rows<Value, typename L::Target>;
+
+    // `largest`: the most rows that one update permutes.
+    Feed(const L& learner, const Data& rows, const Chunks& chunks, Order order, const Stream& stream,
+         std::int64_t largest, Patience& patience, Counts& counts)
+        : learner_(learner),
+          rows_(rows),
+          end_(rows.end()),
+          chunks_(chunks),
+          order_(order),
+          stream_(stream),
+          patience_(patience),
+          counts_(counts),
+          portion_(std::max<std::int64_t>(1, Patience::span / (rows.n_features + 1))) {
+        if (order != Order::fixed) numbers_.resize(largest);
+    }
+
+    const Data& rows() const { return rows_; }
+    const Chunks& chunks() const { return chunks_; }
+
+    // The place of the update is (first, last, side) for a node, (fold, fold, 0) for a repetition.
+    void learn(std::byte* state, const Lesson& lesson, std::int64_t first, std::int64_t last,
+               std::int64_t side) {
+        counts_.chunk_updates += lesson.chunks();
+        if (order_ == Order::fixed) return in_order(state, Stretch(chunks_, lesson));
+        const Stream place = stream_.at(first).at(last).at(side);
+        if (order_ == Order::randomized) return permuted(state, Stretch(chunks_, lesson), place);
+        for (std::int64_t chunk = lesson.first; chunk <= lesson.last; ++chunk)
+            if (chunk != lesson.skip)
+                permuted(state, Stretch(chunks_, Lesson::of(chunk, chunk)), place.at(chunk));
+    }
+
+  private:
+    void in_order(std::byte* state, const Stretch& stretch) {
+        if (rows_.index)
+            scattered(state, stretch.size(), [&](std::int64_t i) { return rows_.index[stretch[i]]; });
+        else
+            each<false>(state, stretch.size(), [&](std::int64_t i) { return stretch[i]; });
+    }
+
+    void permuted(std::byte* state, const Stretch& stretch, const Stream& stream) {
+        if (stretch.size() == 1) return in_order(state, stretch);
+        const std::span<std::uint32_t> numbers(numbers_.data(), stretch.size());
+        permute(stream, numbers);
+        scattered(state, stretch.size(), [&](std::int64_t i) { return rows_.row(stretch[numbers[i]]); });
+    }
+
+    // Rows that jump about are fetched ahead of their turn, unless they all lie in a near cache.
+    template <class At>
+    void scattered(std::byte* state, std::int64_t size, At at) {
+        constexpr std::int64_t near = 1 << 17;
+        if (size * rows_.n_features * std::int64_t{sizeof(Value)} < near)
+            each<false>(state, size, at);
+        else
+            each<true>(state, size, at);
+    }
+
+    template <bool fetched, class At>
+    void each(std::byte* state, std::int64_t size, At at) {
+        counts_.row_updates += size;
+        for (std::int64_t begin = 0; begin < size; begin += portion_) {
+            const std::int64_t stop = std::min(size, begin + portion_);
+            for (std::int64_t i = begin; i < stop; ++i) {
+                if (fetched && i + ahead < size) fetch(at(i + ahead));
+                const std::int64_t row = at(i);
+                learner_.learn(state, learner_.row(rows_.values(row), end_), rows_.y[row]);
+            }
+            patience_.spend((stop - begin) * (rows_.n_features + 1));
+        }
+    }
+
+    static constexpr std::int64_t ahead = 12;
+
+    // Inlined by force: a call that does nothing but prefetch is taken for one without effect.
+    [[gnu::always_inline]] void fetch(std::int64_t row) const {
+        const Value* values = rows_.values(row);
+        __builtin_prefetch(rows_.y + row);
+        constexpr std::int64_t lines = 8;  // the hardware follows from there
+        const std::int64_t stop = std::min(rows_.n_features, lines * lanes<Value>);
+        for (std::int64_t j = 0; j < stop; j += lanes<Value>) __builtin_prefetch(values + j);
+    }
+
+    const L& learner_;
+    const Data& rows_;
+    const Value* end_;
+    const Chunks& chunks_;
+    Order order_;
+    Stream stream_;
+    Patience& patience_;
+    Counts& counts_;
+    std::int64_t portion_;  // rows learnt between two looks at the clock
+    std::vector<std::uint32_t> numbers_;
+};
+
+}  // namespace treecv

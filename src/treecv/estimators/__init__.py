@@ -1,0 +1,6 @@
+"""scikit-learn's shape over the built-in learners: `fit` is one pass over the rows, in their order."""
+
+from treecv.estimators.lsqsgd import LSQSGD
+from treecv.estimators.pegasos import Pegasos
+
+__all__ = ["LSQSGD", "Pegasos"]

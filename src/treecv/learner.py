@@ -1,0 +1,83 @@
+"""What a learner is, and what may be asked of it.
+
+A learner is a procedure: frozen settings and nothing learnt. What it learns is in a *state*, which it
+makes (`init`), changes (`update`) and reads (`predict`). Whatever else it can do is found by looking:
+a capability is a method that is there.
+
+    copy(state)                an independent state
+    save(state) -> mark        and revert(state, mark): undo all updates since the mark
+    walk(feed, ...)            a whole subtree at once, in the compiled core
+    repeat(feed, ...)          many trainings from scratch at once, in the compiled core
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from treecv.errors import CapabilityError
+
+State: TypeAlias = Any
+"""What a learner has learnt: anything it likes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a learner must know before it sees the first row; `classes` are a classifier's labels."""
+
+    n_rows: int
+    n_features: int
+    dtype: str
+    classes: Any = None
+    n_outputs: int = 1
+
+
+class Learner(Protocol):
+    """The methods every learner has; it also copies its states, or saves and reverts them."""
+
+    def init(self, schema: Schema) -> State:
+        """A state that has learnt nothing."""
+
+    def update(self, state: State, rows: Any) -> None:
+        """Let `state` learn `rows`, in their order."""
+
+    def predict(self, state: State, rows: Any) -> Any:
+        """One prediction a row, without changing `state`."""
+
+
+LEARNER = ("init", "update", "predict", "copy | save + revert")
+"""What the tree needs, in the words of `missing`."""
+
+
+def missing(candidate: object, needs: Sequence[str]) -> list[str]:
+    """The needs that `candidate` does not meet; `a | b + c` is met by `a`, or by `b` and `c`."""
+
+    def met(need: str) -> bool:
+        return any(
+            all(hasattr(candidate, name.strip()) for name in alternative.split("+")) for alternative in need.split("|")
+        )
+
+    return [need for need in needs if not met(need)]
+
+
+def require(candidate: object, needs: Sequence[str], purpose: str) -> None:
+    """Raise unless `candidate` meets all `needs` of `purpose`."""
+    lacking = missing(candidate, needs)
+    if lacking:
+        raise CapabilityError(
+            f"{purpose} needs {', '.join(repr(need) for need in lacking)}, which "
+            f"{type(candidate).__name__} does not have. Add the method, or use a learner that has it."
+        )
+
+
+@contextmanager
+def branch(learner: Any, state: State) -> Iterator[State]:
+    """Lend a state to one subtree; afterwards `state` is as it was."""
+    if not hasattr(learner, "revert"):
+        yield learner.copy(state)
+        return
+    mark = learner.save(state)
+    try:
+        yield state
+    finally:  # a failed subtree must not spoil its sibling
+        learner.revert(state, mark)

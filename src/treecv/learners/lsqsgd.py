@@ -1,0 +1,102 @@
+"""Least squares by robust stochastic approximation.
+
+Nemirovski, Juditsky, Lan, Shapiro: Robust stochastic approximation approach to stochastic programming,
+SIAM Journal on Optimization 19 (2009).
+
+Each row moves w by -step (<w, x> - y) x and back onto the ball of the given radius; the average of the
+iterates w_1 .. w_t is the model. The average is kept as a sum in double precision.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecv.data import Rows
+from treecv.errors import InputError
+from treecv.learner import Schema, State
+from treecv.learners import sums
+from treecv.learners.compiled import compiled
+
+
+@compiled
+@dataclass(frozen=True, slots=True)
+class LSQSGD:
+    """Linear least squares by averaged, projected gradient steps.
+
+    Parameters
+    ----------
+    step_size : float
+        Length of the steps, > 0; the theory asks for one over the square root of the rows to be learnt.
+    radius : float
+        Radius of the ball the weights are kept in, > 0.
+    fit_intercept : bool
+        Whether a constant feature 1 is appended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treecv.data import Rows
+    >>> from treecv.learner import Schema
+    >>> learner = LSQSGD(step_size=0.5, fit_intercept=False)
+    >>> state = learner.init(Schema(n_rows=2, n_features=1, dtype="float64"))
+    >>> rows = Rows(np.array([[1.0], [1.0]]), np.array([1.0, 1.0]))
+    >>> learner.update(state, rows)
+    >>> learner.predict(state, rows)
+    array([0.625, 0.625])
+    """
+
+    step_size: float
+    radius: float = 1.0
+    fit_intercept: bool = True
+
+    target: ClassVar[Any] = np.float64
+    order_free: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name in ("step_size", "radius"):
+            value = getattr(self, name)
+            if not 0 < value < np.inf:
+                raise InputError(f"LSQSGD: {name}={value!r} must be a finite number greater than 0.")
+
+    def settings(self) -> dict[str, Any]:
+        """What the core is told."""
+        return {
+            "step_size": float(self.step_size),
+            "radius": float(self.radius),
+            "fit_intercept": bool(self.fit_intercept),
+        }
+
+    def init(self, schema: Schema) -> State:
+        """A state that has learnt nothing."""
+        size = sums.width(schema.n_features, self.fit_intercept, schema.dtype)
+        return np.zeros(1, sums.record({"w": (schema.dtype, size), "sum": ("float64", size)}))
+
+    def copy(self, state: State) -> State:
+        """An independent state."""
+        return state.copy()
+
+    def update(self, state: State, rows: Rows) -> None:
+        """Let `state` learn `rows`, in their order."""
+        learnt = state[0]
+        w, one = learnt["w"], learnt["w"].dtype.type
+        step, radius = one(self.step_size), one(self.radius)
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in the predictions
+            for row in rows.order():
+                x = sums.completed(rows.X[row], self.fit_intercept, len(w))
+                w += -step * (sums.dot(w, x) - one(rows.y[row])) * x  # type: ignore[index]
+                square = sums.dot(w, w)
+                if square > radius * radius:
+                    w *= radius / np.sqrt(square) + (square - square)
+                learnt["sum"] += w
+                learnt["count"] += 1
+
+    def predict(self, state: State, rows: Rows) -> NDArray[np.float64]:
+        """The predicted target of each row."""
+        total, t = state[0]["sum"], int(state[0]["count"])
+        if t == 0:
+            return np.zeros(len(rows))
+        vectors = (sums.completed(rows.X[row], self.fit_intercept, len(total)) for row in rows.order())
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.array([float(sums.dot(total, x.astype(float))) / t for x in vectors])

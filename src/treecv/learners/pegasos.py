@@ -1,0 +1,93 @@
+"""PEGASOS: the linear support vector machine, learnt by stochastic gradient steps.
+
+Shalev-Shwartz, Singer, Srebro, Cotter: Pegasos: primal estimated sub-gradient solver for SVM,
+Mathematical Programming 127 (2011); without its optional projection.
+
+The weights after t rows are w = v / (alpha t): v adds up y x over the rows whose margin y <w, x> was
+below 1 when they came. The last iterate is the model.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecv.data import Rows
+from treecv.errors import InputError
+from treecv.learner import Schema, State
+from treecv.learners import sums
+from treecv.learners.compiled import compiled
+
+
+@compiled
+@dataclass(frozen=True, slots=True)
+class Pegasos:
+    """Linear SVM by PEGASOS, for two classes coded 0 and 1.
+
+    Parameters
+    ----------
+    alpha : float
+        Strength of the squared penalty, > 0.
+    fit_intercept : bool
+        Whether a constant feature 1 is appended; its weight is penalised with the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treecv.data import Rows
+    >>> from treecv.learner import Schema
+    >>> learner = Pegasos(alpha=0.1)
+    >>> state = learner.init(Schema(n_rows=2, n_features=1, dtype="float64", classes=("a", "b")))
+    >>> rows = Rows(np.array([[-1.0], [2.0]]), np.array([0, 1], np.int32))
+    >>> learner.update(state, rows)
+    >>> learner.predict(state, rows)
+    array([-10.,   5.])
+    """
+
+    alpha: float = 1e-4
+    fit_intercept: bool = True
+
+    target: ClassVar[Any] = np.int32
+    order_free: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < np.inf:
+            raise InputError(f"Pegasos: alpha={self.alpha!r} must be a finite number greater than 0.")
+
+    def settings(self) -> dict[str, Any]:
+        """What the core is told."""
+        return {"alpha": float(self.alpha), "fit_intercept": bool(self.fit_intercept)}
+
+    def init(self, schema: Schema) -> State:
+        """A state that has learnt nothing."""
+        if schema.classes is not None and len(schema.classes) != 2:
+            raise InputError(
+                f"Pegasos tells two classes apart, but y holds {len(schema.classes)}: "
+                f"{list(schema.classes)[:5]}. Make it one class against the rest (y == label)."
+            )
+        size = sums.width(schema.n_features, self.fit_intercept, schema.dtype)
+        return np.zeros(1, sums.record({"v": (schema.dtype, size)}))
+
+    def copy(self, state: State) -> State:
+        """An independent state."""
+        return state.copy()
+
+    def update(self, state: State, rows: Rows) -> None:
+        """Let `state` learn `rows`, in their order."""
+        learnt = state[0]
+        for row in rows.order():
+            sign = 1 if rows.y[row] else -1  # type: ignore[index]  # targets are there to learn
+            x = sums.completed(rows.X[row], self.fit_intercept, len(learnt["v"]))
+            t = int(learnt["count"])
+            if t == 0 or float(sign * sums.dot(learnt["v"], x)) < self.alpha * t:
+                learnt["v"] += x.dtype.type(sign) * x
+            learnt["count"] = t + 1
+
+    def predict(self, state: State, rows: Rows) -> NDArray[np.float64]:
+        """<w, x> of each row: positive for the class coded 1."""
+        v, t = state[0]["v"], int(state[0]["count"])
+        if t == 0:
+            return np.zeros(len(rows))
+        vectors = (sums.completed(rows.X[row], self.fit_intercept, len(v)) for row in rows.order())
+        return np.array([float(sums.dot(v, x)) / (self.alpha * t) for x in vectors])

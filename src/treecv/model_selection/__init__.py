@@ -1,0 +1,5 @@
+"""The front door: scikit-learn's functions, with few trainings instead of k."""
+
+from treecv.model_selection.validation import cross_val_predict, cross_val_score, cross_validate
+
+__all__ = ["cross_val_predict", "cross_val_score", "cross_validate"]

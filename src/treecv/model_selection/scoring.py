@@ -1,0 +1,134 @@
+"""Scores of folds: from arrays of predictions where the metric allows, else from fitted estimators.
+
+A metric that is a mean over rows, or made of such means, is computed for all folds at once. Any other
+scorer is called with a fitted estimator per fold, as scikit-learn does.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import metrics
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import check_scoring, get_scorer
+
+from treecv.data import Chunks
+from treecv.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """Targets and predictions by position, and the folds they fall into."""
+
+    target: NDArray[Any]
+    predicted: NDArray[Any]
+    chunks: Chunks
+
+    def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """The mean of one value a row, for each fold."""
+        if self.chunks.offsets is None:
+            return np.asarray(values, np.float64)
+        totals: NDArray[np.float64] = np.add.reduceat(values, self.chunks.offsets[:-1], dtype=np.float64)
+        totals /= self.chunks.sizes
+        return totals
+
+    def squared_errors(self) -> NDArray[np.float64]:
+        """One a row."""
+        errors: NDArray[np.float64] = self.target - self.predicted
+        errors *= errors
+        return errors
+
+
+def accuracy(folds: Folds) -> NDArray[np.float64]:
+    """The share of rows whose class is predicted."""
+    return folds.means((folds.predicted > 0) == folds.target)
+
+
+def mean_squared_error(folds: Folds) -> NDArray[np.float64]:
+    """The mean squared error."""
+    return folds.means(folds.squared_errors())
+
+
+def root_mean_squared_error(folds: Folds) -> NDArray[np.float64]:
+    """The root of each fold's mean squared error."""
+    return np.sqrt(mean_squared_error(folds))
+
+
+def mean_absolute_error(folds: Folds) -> NDArray[np.float64]:
+    """The mean absolute error."""
+    return folds.means(np.abs(folds.target - folds.predicted))
+
+
+def r2(folds: Folds) -> NDArray[np.float64]:
+    """The share of each fold's variance that is predicted."""
+    smallest = int(folds.chunks.sizes.min())
+    if smallest < 2:
+        raise InputError(
+            f"scoring='r2' (the default of regressors) needs folds of at least 2 rows, and the smallest has "
+            f"{smallest}: R² of one row is undefined. Use scoring='neg_mean_squared_error', or fewer folds."
+        )
+    sizes = folds.chunks.sizes
+    centred = folds.target - np.repeat(folds.means(folds.target), sizes)
+    total, residual = folds.means(centred**2), mean_squared_error(folds)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = 1 - residual / total
+    # scikit-learn's convention for a constant target: 1 for a perfect prediction, else 0.
+    constant: NDArray[np.float64] = np.where(total == 0, np.where(residual == 0, 1.0, 0.0), score)
+    return constant
+
+
+_VECTORISED: dict[Any, Callable[[Folds], NDArray[np.float64]]] = {
+    metrics.accuracy_score: accuracy,
+    metrics.mean_squared_error: mean_squared_error,
+    metrics.root_mean_squared_error: root_mean_squared_error,
+    metrics.mean_absolute_error: mean_absolute_error,
+    metrics.r2_score: r2,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """A metric under the name its scores get: `vectorised` over all folds, or called fold by fold."""
+
+    name: str
+    call: Callable[..., Any]
+    vectorised: Callable[[Folds], NDArray[np.float64]] | None = None
+    sign: int = 1
+
+    def scores(self, folds: Folds) -> NDArray[np.float64]:
+        """Of all folds at once."""
+        if self.vectorised is None:
+            raise TypeError(f"{self.name} is not computed from predictions")
+        scores = self.vectorised(folds)
+        return scores if self.sign == 1 else np.negative(scores, out=scores)
+
+
+def as_scorers(estimator: Any, scoring: Any) -> list[Scorer]:
+    """scikit-learn's `scoring`: None, a name, a callable, or several of them by name."""
+    if isinstance(scoring, Mapping):
+        return [_scorer(name, estimator, scorer) for name, scorer in scoring.items()]
+    if isinstance(scoring, list | tuple | set):
+        if not scoring or not all(isinstance(name, str) for name in scoring):
+            raise InputError(f"scoring={scoring!r} must be a name, a callable, or names in a list.")
+        return [_scorer(name, estimator, name) for name in sorted(scoring)]
+    return [_scorer("score", estimator, scoring)]
+
+
+def _scorer(name: str, estimator: Any, scoring: Any) -> Scorer:
+    if scoring is None:
+        call = check_scoring(estimator)
+        own = type(estimator).score
+        default = {ClassifierMixin.score: accuracy, RegressorMixin.score: r2}.get(own)
+        return Scorer(name, call, default)
+    call = get_scorer(scoring) if isinstance(scoring, str) else scoring
+    if not callable(call):
+        raise InputError(f"scoring={scoring!r} is not callable: use a name of sklearn.metrics or a scorer.")
+    metric, options = getattr(call, "_score_func", None), getattr(call, "_kwargs", None)
+    vectorised = _VECTORISED.get(metric) if not options else None
+    if vectorised is accuracy and not isinstance(estimator, ClassifierMixin):
+        vectorised = None
+    if vectorised not in (accuracy, None) and isinstance(estimator, ClassifierMixin):
+        vectorised = None
+    return Scorer(name, call, vectorised, getattr(call, "_sign", 1))

@@ -1,0 +1,73 @@
+"""Standard cross-validation: each fold's model is trained from scratch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from treecv.data import Feed
+from treecv.errors import InputError
+from treecv.learner import Schema
+from treecv.probes import Leaves, Sink
+from treecv.records import Counts
+from treecv.tree import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """k trainings over the same chunks and in the same orders as the tree.
+
+    Parameters
+    ----------
+    folds : sequence of int, optional
+        Only these folds: the others get no score. For measuring a part of a run that would take too long.
+    """
+
+    folds: Sequence[int] | None = None
+
+    name: ClassVar[str] = "standard"
+    needs: ClassVar[tuple[str, ...]] = ("init", "update", "predict")
+
+    def trainings(self, k: int) -> float:
+        """Each fold learns all rows but a k-th."""
+        return (k if self.folds is None else len(self.folds)) * (1 - 1 / k)
+
+    def exact(self, learner: Any) -> bool:
+        """Always: the others are compared with it."""
+        return True
+
+    def plan(self, feed: Feed, schema: Schema) -> "Repetitions":
+        """The folds, one after another."""
+        k = feed.chunks.k
+        folds = range(k) if self.folds is None else self.folds
+        outside = [fold for fold in folds if not 0 <= fold < k] if self.folds is not None else []
+        if outside:
+            raise InputError(f"Standard: folds={outside[:5]} do not exist: with k={k} they run from 0 to {k - 1}.")
+        return Repetitions(feed, schema, folds)
+
+
+@dataclass(frozen=True, slots=True)
+class Repetitions:
+    """Independent trainings of some folds."""
+
+    feed: Feed
+    schema: Schema
+    folds: Sequence[int]
+
+    def run(self, learner: Any, sink: Sink) -> Counts:
+        """In the core where the learner has a `repeat`, else fold by fold."""
+        if hasattr(learner, "repeat"):
+            counts: Counts = learner.repeat(learner.init(self.schema), self.feed, sink, self.folds)
+            return counts
+        leaves = Leaves(learner, self.feed, sink)
+        for fold in self.folds:
+            self._train(learner, fold, leaves)
+        return self.feed.counts
+
+    def _train(self, learner: Any, fold: int, leaves: Leaves) -> None:
+        try:
+            state = learner.init(self.schema)
+            learner.update(state, self.feed.all_but(fold))
+        except Exception as error:
+            leaves.failed(Node(fold, fold), error)
+        else:
+            leaves.leaf(fold, state)
