@@ -72,8 +72,9 @@ class Feed {
             each<true>(state, size, at);
     }
 
+    // Flattened: a call on the way would send the registers of a row through memory.
     template <bool fetched, class At>
-    void each(std::byte* state, std::int64_t size, At at) {
+    [[gnu::flatten]] void each(std::byte* state, std::int64_t size, At at) {
         counts_.row_updates += size;
         for (std::int64_t begin = 0; begin < size; begin += portion_) {
             const std::int64_t stop = std::min(size, begin + portion_);
@@ -86,15 +87,17 @@ class Feed {
         }
     }
 
-    static constexpr std::int64_t ahead = 12;
+    static constexpr std::int64_t ahead = 20;
 
-    // Inlined by force: a call that does nothing but prefetch is taken for one without effect.
+    // The lines of a row, and the one its last whole block reaches into. Inlined by force: a call that does
+    // nothing but prefetch is taken for one without effect.
     [[gnu::always_inline]] void fetch(std::int64_t row) const {
+        constexpr std::int64_t most = 8 * lanes<Value>;  // the hardware follows from there
         const Value* values = rows_.values(row);
+        const std::int64_t size = std::min(rows_.n_features, most);
+        for (std::int64_t j = 0; j < size; j += lanes<Value>) __builtin_prefetch(values + j);
+        __builtin_prefetch(values + (size / lanes<Value> + 1) * lanes<Value> - 1);
         __builtin_prefetch(rows_.y + row);
-        constexpr std::int64_t lines = 8;  // the hardware follows from there
-        const std::int64_t stop = std::min(rows_.n_features, lines * lanes<Value>);
-        for (std::int64_t j = 0; j < stop; j += lanes<Value>) __builtin_prefetch(values + j);
     }
 
     const L& learner_;

@@ -26,9 +26,9 @@ class LSQSGD {
     std::int64_t n_features() const { return n_features_; }
     std::size_t state_bytes() const { return header_bytes + padding_.width() * (sizeof(T) + sizeof(double)); }
 
-    [[gnu::always_inline]] Row<T> row(const T* values, const T* end) const { return padding_(values, end); }
+    Row<T> row(const T* values, const T* end) const { return padding_(values, end); }
 
-    [[gnu::always_inline]] void learn(std::byte* state, const Row<T>& x, Target y) const {
+    void learn(std::byte* state, const Row<T>& x, Target y) const {
         T* w = vector<T>(state);
         add(w, -step_ * (dot(w, x) - static_cast<T>(y)), x);
         project(w);

@@ -21,9 +21,9 @@ class Pegasos {
     std::int64_t n_features() const { return n_features_; }
     std::size_t state_bytes() const { return header_bytes + padding_.width() * sizeof(T); }
 
-    [[gnu::always_inline]] Row<T> row(const T* values, const T* end) const { return padding_(values, end); }
+    Row<T> row(const T* values, const T* end) const { return padding_(values, end); }
 
-    [[gnu::always_inline]] void learn(std::byte* state, const Row<T>& x, Target y) const {
+    void learn(std::byte* state, const Row<T>& x, Target y) const {
         T* v = vector<T>(state);
         std::int64_t& t = count(state);
         const T sign = y ? T(1) : T(-1);

@@ -38,7 +38,7 @@ class Padding {
     std::int64_t width() const { return (full_ + (ragged_ ? 1 : 0)) * lanes<T>; }
 
     // `end`: one past the last value that may be read.
-    [[gnu::always_inline]] Row<T> operator()(const T* values, const T* end) const {
+    Row<T> operator()(const T* values, const T* end) const {
         Row<T> row{values, full_, constant_, ragged_};
         if (rest_ == 0) return row;
         const T* rest = values + full_ * lanes<T>;
@@ -91,7 +91,7 @@ void gather(const T* X, std::int64_t stride, std::int64_t n_features, const std:
 
 // Dot product of a state vector and a row, by the summation rule.
 template <class T>
-[[gnu::always_inline]] inline T dot(const T* vector, const Row<T>& row) {
+T dot(const T* vector, const Row<T>& row) {
     Block<T> acc = Block<T>::all(T(0));
     for (std::ptrdiff_t b = 0; b < row.full; ++b)
         acc += Block<T>::load(vector + b * lanes<T>) * Block<T>::load(row.values + b * lanes<T>);
@@ -101,7 +101,7 @@ template <class T>
 
 // vector += scale * row.
 template <class T>
-[[gnu::always_inline]] inline void add(T* vector, T scale, const Row<T>& row) {
+void add(T* vector, T scale, const Row<T>& row) {
     const Block<T> scales = Block<T>::all(scale);
     for (std::ptrdiff_t b = 0; b < row.full; ++b) {
         Block<T> block = Block<T>::load(vector + b * lanes<T>);

@@ -22,8 +22,8 @@ struct Sink {
     double* extra_predictions;                                     // [fold, extra row]
     std::function<void(std::int64_t, const std::byte*)> on_state;  // empty: not wanted
 
-    void leaf(const L& learner, const std::byte* state, std::int64_t fold, const Data& rows,
-              const Chunks& chunks, Patience& patience) {
+    [[gnu::flatten]] void leaf(const L& learner, const std::byte* state, std::int64_t fold, const Data& rows,
+                               const Chunks& chunks, Patience& patience) {
         if (on_state) on_state(fold, state);
         if (predictions) {
             const auto* end = rows.end();
