@@ -97,10 +97,6 @@ struct Task {
     Order order;
     Stream stream;
     Sink<L> sink;
-
-    std::int64_t rows_of_chunks(std::int64_t first, std::int64_t last) const {
-        return Stretch(chunks, Lesson::of(first, last)).size();
-    }
 };
 
 template <Learner L>
@@ -146,6 +142,36 @@ inline Report report(const Counts& counts) {
     return {counts.chunk_updates, counts.row_updates, counts.copies, counts.live};
 }
 
+// Binds a way to the leaves: `way` gets the checked task and, last, the arguments that only it has.
+template <class... Own, Learner L, class Way, class... Names>
+void bind_way(nb::class_<L>& cls, const char* name, Way way, const Names&... own_names) {
+    using X = Matrix<const typename L::Value>;
+    using Y = Vector<const typename L::Target>;
+    cls.def(
+        name,
+        [way](const L& learner, const Bytes& state, const X& x, const Y& y,
+              const std::optional<Positions>& index, const std::optional<Positions>& offsets,
+              const std::string& order, std::uint64_t seed, std::uint64_t repetition,
+              const std::optional<Vector<double>>& predictions, const Bytes& failed,
+              const std::optional<X>& extra, const std::optional<Matrix<double>>& extra_predictions,
+              const std::optional<OnState>& on_state, const Own&... own) {
+            std::byte* bytes = bytes_of(state, learner.state_bytes());
+            Task<L> job = task(learner, x, y, index, offsets, order, seed, repetition, predictions, failed,
+                               extra, extra_predictions, on_state);
+            Counts counts;
+            nb::gil_scoped_release nogil;
+            Patience interruptible = patience();
+            Feed<L> feed(learner, job.rows, job.chunks, job.order, job.stream, interruptible, counts);
+            way(learner, bytes, job, feed, interruptible, counts, own...);
+            return report(counts);
+        },
+        nb::arg("state").noconvert(), nb::arg("X").noconvert(), nb::arg("y").noconvert(), nb::kw_only(),
+        nb::arg("index").noconvert().none(), nb::arg("offsets").noconvert().none(), nb::arg("order"),
+        nb::arg("seed"), nb::arg("repetition"), nb::arg("predictions").noconvert().none(),
+        nb::arg("failed").noconvert(), nb::arg("extra").noconvert().none(),
+        nb::arg("extra_predictions").noconvert().none(), nb::arg("on_state").none(), own_names...);
+}
+
 template <Learner L>
 void bind_learner(nb::class_<L>& cls) {
     using Value = typename L::Value;
@@ -168,7 +194,7 @@ void bind_learner(nb::class_<L>& cls) {
             Counts counts;
             nb::gil_scoped_release nogil;
             Patience interruptible = patience();
-            Feed<L> feed(learner, rows, chunks, Order::fixed, Stream(0), 0, interruptible, counts);
+            Feed<L> feed(learner, rows, chunks, Order::fixed, Stream(0), interruptible, counts);
             feed.learn(bytes, Lesson::of(0, 0), 0, 0, 0);
         },
         nb::arg("state").noconvert(), nb::arg("X").noconvert(), nb::arg("y").noconvert(),
@@ -194,63 +220,23 @@ void bind_learner(nb::class_<L>& cls) {
         nb::arg("state").noconvert(), nb::arg("X").noconvert(), nb::arg("out").noconvert(),
         nb::arg("index").noconvert() = nb::none());
 
-    cls.def(
-        "walk",
-        [](const L& learner, const Bytes& state, const X& x, const Y& y,
-           const std::optional<Positions>& index, const std::optional<Positions>& offsets,
-           const std::string& order, std::uint64_t seed, std::uint64_t repetition,
-           const std::optional<Vector<double>>& predictions, const Bytes& failed,
-           const std::optional<X>& extra, const std::optional<Matrix<double>>& extra_predictions,
-           const std::optional<OnState>& on_state, std::int64_t first, std::int64_t last) {
-            std::byte* bytes = bytes_of(state, learner.state_bytes());
-            Task<L> job = task(learner, x, y, index, offsets, order, seed, repetition, predictions, failed,
-                               extra, extra_predictions, on_state);
+    bind_way<std::int64_t, std::int64_t>(
+        cls, "walk",
+        [](const L& learner, std::byte* state, Task<L>& job, Feed<L>& feed, Patience& interruptible,
+           Counts& counts, std::int64_t first, std::int64_t last) {
             require(0 <= first && first <= last && last < job.chunks.k, "no such node in the tree");
-            const std::int64_t middle = (first + last) / 2;
-            const std::int64_t largest = first == last ? 0
-                                                       : std::max(job.rows_of_chunks(first, middle),
-                                                                  job.rows_of_chunks(middle + 1, last));
-            Counts counts;
-            nb::gil_scoped_release nogil;
-            Patience interruptible = patience();
-            Feed<L> feed(learner, job.rows, job.chunks, job.order, job.stream, largest, interruptible,
-                         counts);
-            Tree<L>(learner, feed, job.sink, interruptible, counts).walk(bytes, first, last);
-            return report(counts);
+            Tree<L>(learner, feed, job.sink, interruptible, counts).walk(state, first, last);
         },
-        nb::arg("state").noconvert(), nb::arg("X").noconvert(), nb::arg("y").noconvert(), nb::kw_only(),
-        nb::arg("index").noconvert().none(), nb::arg("offsets").noconvert().none(), nb::arg("order"),
-        nb::arg("seed"), nb::arg("repetition"), nb::arg("predictions").noconvert().none(),
-        nb::arg("failed").noconvert(), nb::arg("extra").noconvert().none(),
-        nb::arg("extra_predictions").noconvert().none(), nb::arg("on_state").none(), nb::arg("first"),
-        nb::arg("last"));
+        nb::arg("first"), nb::arg("last"));
 
-    cls.def(
-        "standard",
-        [](const L& learner, const Bytes& state, const X& x, const Y& y,
-           const std::optional<Positions>& index, const std::optional<Positions>& offsets,
-           const std::string& order, std::uint64_t seed, std::uint64_t repetition,
-           const std::optional<Vector<double>>& predictions, const Bytes& failed,
-           const std::optional<X>& extra, const std::optional<Matrix<double>>& extra_predictions,
-           const std::optional<OnState>& on_state, const Positions& folds) {
-            const std::byte* bytes = bytes_of(state, learner.state_bytes());
-            Task<L> job = task(learner, x, y, index, offsets, order, seed, repetition, predictions, failed,
-                               extra, extra_predictions, on_state);
+    bind_way<Positions>(
+        cls, "standard",
+        [](const L& learner, const std::byte* state, Task<L>& job, Feed<L>& feed, Patience& interruptible,
+           Counts& counts, const Positions& folds) {
             const std::span<const std::int64_t> wanted(folds.data(), folds.size());
             for (const std::int64_t fold : wanted) require(0 <= fold && fold < job.chunks.k, "no such fold");
-            Counts counts;
-            nb::gil_scoped_release nogil;
-            Patience interruptible = patience();
-            Feed<L> feed(learner, job.rows, job.chunks, job.order, job.stream,
-                         job.rows_of_chunks(0, job.chunks.k - 1), interruptible, counts);
-            treecv::standard(learner, feed, job.sink, bytes, wanted, interruptible, counts);
-            return report(counts);
+            treecv::standard(learner, feed, job.sink, state, wanted, interruptible, counts);
         },
-        nb::arg("state").noconvert(), nb::arg("X").noconvert(), nb::arg("y").noconvert(), nb::kw_only(),
-        nb::arg("index").noconvert().none(), nb::arg("offsets").noconvert().none(), nb::arg("order"),
-        nb::arg("seed"), nb::arg("repetition"), nb::arg("predictions").noconvert().none(),
-        nb::arg("failed").noconvert(), nb::arg("extra").noconvert().none(),
-        nb::arg("extra_predictions").noconvert().none(), nb::arg("on_state").none(),
         nb::arg("folds").noconvert());
 }
 

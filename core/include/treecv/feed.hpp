@@ -17,9 +17,8 @@ class Feed {
     using Value = typename L::Value;
     using Data = Rows<Value, typename L::Target>;
 
-    // `largest`: the most rows that one update permutes.
     Feed(const L& learner, const Data& rows, const Chunks& chunks, Order order, const Stream& stream,
-         std::int64_t largest, Patience& patience, Counts& counts)
+         Patience& patience, Counts& counts)
         : learner_(learner),
           rows_(rows),
           end_(rows.end()),
@@ -28,9 +27,7 @@ class Feed {
           stream_(stream),
           patience_(patience),
           counts_(counts),
-          portion_(std::max<std::int64_t>(1, Patience::span / (rows.n_features + 1))) {
-        if (order != Order::fixed) numbers_.resize(largest);
-    }
+          portion_(std::max<std::int64_t>(1, Patience::span / (rows.n_features + 1))) {}
 
     const Data& rows() const { return rows_; }
     const Chunks& chunks() const { return chunks_; }
@@ -57,7 +54,9 @@ class Feed {
 
     void permuted(std::byte* state, const Stretch& stretch, const Stream& stream) {
         if (stretch.size() == 1) return in_order(state, stretch);
-        const std::span<std::uint32_t> numbers(numbers_.data(), stretch.size());
+        const std::size_t size = static_cast<std::size_t>(stretch.size());
+        if (numbers_.size() < size) numbers_.resize(size);  // at the root; what comes below is smaller
+        const std::span<std::uint32_t> numbers(numbers_.data(), size);
         permute(stream, numbers);
         scattered(state, stretch.size(), [&](std::int64_t i) { return rows_.row(stretch[numbers[i]]); });
     }
