@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -25,6 +26,7 @@ using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 using Bytes = Vector<std::uint8_t>;
+using ReadOnlyBytes = Vector<const std::uint8_t>;
 using Positions = Vector<const std::int64_t>;
 using OnState = nb::typed<nb::callable, void(std::int64_t, nb::bytes)>;
 
@@ -32,8 +34,13 @@ inline void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
 }
 
-inline std::byte* bytes_of(const Bytes& state, std::size_t expected) {
+inline const std::byte* bytes_of(const ReadOnlyBytes& state, std::size_t expected) {
     require(state.size() == expected, "the state has not the size this learner needs for these rows");
+    return reinterpret_cast<const std::byte*>(state.data());
+}
+
+inline std::byte* bytes_of(const Bytes& state, std::size_t expected) {
+    bytes_of(ReadOnlyBytes(state), expected);
     return reinterpret_cast<std::byte*>(state.data());
 }
 
@@ -45,6 +52,13 @@ void require_rows(const Matrix<T>& X) {
             "the rows of X must not overlap");
 }
 
+inline void require_index(const Positions& index, std::size_t stored) {
+    const auto n = static_cast<std::int64_t>(stored);
+    require(std::all_of(index.data(), index.data() + index.size(),
+                        [n](std::int64_t row) { return 0 <= row && row < n; }),
+            "the index names a row that X does not have");
+}
+
 template <Learner L>
 Rows<typename L::Value, typename L::Target> rows_of(const L& learner,
                                                     const Matrix<const typename L::Value>& X,
@@ -54,6 +68,7 @@ Rows<typename L::Value, typename L::Target> rows_of(const L& learner,
     require(static_cast<std::int64_t>(X.shape(1)) == learner.n_features(),
             "X has another width than the learner");
     require(!y || y->shape(0) == X.shape(0), "X and y differ in length");
+    if (index) require_index(*index, X.shape(0));
     return {X.data(),
             static_cast<std::int64_t>(X.shape(0)),
             learner.n_features(),
@@ -110,7 +125,8 @@ Task<L> task(const L& learner, const Matrix<const typename L::Value>& X,
     const auto rows = rows_of(learner, X, std::optional<Vector<const Target>>(y), index);
     const std::int64_t n = length(X.shape(0), index);
     const Chunks chunks{data_or_null(offsets), offsets ? static_cast<std::int64_t>(offsets->size()) - 1 : n};
-    require(chunks.k >= 1 && chunks.begin(0) == 0 && chunks.begin(chunks.k) == n,
+    require(chunks.k >= 1 && chunks.begin(0) == 0 && chunks.begin(chunks.k) == n &&
+                (!offsets || std::is_sorted(offsets->data(), offsets->data() + offsets->size())),
             "the offsets of the chunks must run from 0 to the number of rows");
     require(n <= std::int64_t{0xffffffff} || order_named(order) == Order::fixed,
             "only the order 'fixed' is offered for more than 4294967295 rows");
@@ -118,12 +134,13 @@ Task<L> task(const L& learner, const Matrix<const typename L::Value>& X,
     require(!predictions || predictions->size() == X.shape(0), "`predictions` needs one number a stored row");
     require(extra.has_value() == extra_predictions.has_value(), "`extra` and its predictions go together");
     Sink<L> sink{predictions ? predictions->data() : nullptr, failed.data(), {}, 0, nullptr, {}};
-    if (extra) {
+    if (extra && extra->shape(0) > 0) {
         sink.extra = rows_of(learner, *extra, std::nullopt, std::nullopt);
         sink.n_extra = static_cast<std::int64_t>(extra->shape(0));
         require(extra_predictions->stride(1) == 1 &&
                     static_cast<std::int64_t>(extra_predictions->shape(0)) == chunks.k &&
-                    static_cast<std::int64_t>(extra_predictions->shape(1)) == sink.n_extra,
+                    static_cast<std::int64_t>(extra_predictions->shape(1)) == sink.n_extra &&
+                    (chunks.k == 1 || extra_predictions->stride(0) == sink.n_extra),
                 "the predictions of `extra` need a row a fold and a column a row of `extra`");
         sink.extra_predictions = extra_predictions->data();
     }
@@ -186,9 +203,9 @@ void bind_learner(nb::class_<L>& cls) {
         [](const L& learner, const Bytes& state, const X& x, const Y& y,
            const std::optional<Positions>& index) {
             std::byte* bytes = bytes_of(state, learner.state_bytes());
-            const auto rows = rows_of(learner, x, std::optional<Y>(y), index);
             const std::int64_t n = length(x.shape(0), index);
             if (n == 0) return;
+            const auto rows = rows_of(learner, x, std::optional<Y>(y), index);
             const std::int64_t offsets[] = {0, n};
             const Chunks chunks{offsets, 1};
             Counts counts;
@@ -202,7 +219,7 @@ void bind_learner(nb::class_<L>& cls) {
 
     cls.def(
         "predict",
-        [](const L& learner, const Bytes& state, const X& x, const Vector<double>& out,
+        [](const L& learner, const ReadOnlyBytes& state, const X& x, const Vector<double>& out,
            const std::optional<Positions>& index) {
             const std::byte* bytes = bytes_of(state, learner.state_bytes());
             const std::int64_t n = length(x.shape(0), index);

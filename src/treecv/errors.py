@@ -3,9 +3,10 @@
 * TreecvError
     * InputError (ValueError): data or an argument that cannot be used
     * CapabilityError (TypeError): an object lacks a method that was needed
-    * UpdateError (RuntimeError): a learner failed while it learnt or predicted
+    * UpdateError (ValueError): a learner failed while it learnt or predicted
 
-Every message names the object, the value received, what was expected and the cure.
+scikit-learn raises ValueError where training fails, and so does this library. Every message names the
+object, the value received, what was expected and the cure.
 """
 
 
@@ -21,5 +22,5 @@ class CapabilityError(TreecvError, TypeError):
     """An object lacks a method that was needed."""
 
 
-class UpdateError(TreecvError, RuntimeError):
+class UpdateError(TreecvError, ValueError):
     """A learner failed while it learnt or predicted."""

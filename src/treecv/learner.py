@@ -8,6 +8,11 @@ a capability is a method that is there.
     save(state) -> mark        and revert(state, mark): undo all updates since the mark
     walk(feed, ...)            a whole subtree at once, in the compiled core
     repeat(feed, ...)          many trainings from scratch at once, in the compiled core
+
+and two things that it may say about itself:
+
+    order_free                 True: what is learnt does not depend on the order of the rows
+    shows_nonfinite            True: a row with NaN or infinity never gets a finite prediction
 """
 
 from collections.abc import Iterator, Sequence

@@ -4,6 +4,7 @@ A stream is named by where in the tree it is used, never by when: any engine dra
 The generator is SplitMix64 (Steele, Lea and Flood 2014).
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,16 @@ class Stream:
     array([0, 2, 1, 4, 3])
     """
 
-    def __init__(self, key: int) -> None:
-        self.key = key & _MASK
+    def __init__(self, seed: int) -> None:
+        # The seed is mixed, so that seed 1, repetition 0 is another place than seed 0, repetition 1.
+        self.key: int = _mix(seed & _MASK)
 
     def at(self, *places: int) -> "Stream":
         """The stream of a more closely described place."""
-        key = self.key
+        stream = copy(self)
         for place in places:
-            key = _mix(((key ^ place) + _GOLDEN) & _MASK)
-        return Stream(key)
+            stream.key = _mix(((stream.key ^ place) + _GOLDEN) & _MASK)
+        return stream
 
     def numbers(self, size: int) -> NDArray[np.uint64]:
         """The first `size` numbers, each of 64 random bits."""

@@ -46,7 +46,10 @@ class ExtraRows:
 
 @dataclass(slots=True)
 class States:
-    """Calls `take(fold, state)` at every leaf; the state is lent for the call."""
+    """Calls `take(fold, state)` at every leaf; the state is lent for the call.
+
+    What `take` raises ends the walk.
+    """
 
     take: Callable[[int, State], None]
 
@@ -68,6 +71,21 @@ class Sink:
 
     def __post_init__(self) -> None:
         self.failed = np.zeros(self.k, np.uint8)
+
+    def over(self, n_stored: int) -> "Sink":
+        """The same probes for the same rows stored in another order."""
+        predictions = None
+        if self.predictions is not None:
+            predictions = Predictions.over(n_stored, self.predictions.values.shape[2])
+        sink = Sink(self.k, predictions, self.extra, self.states)
+        sink.failed = self.failed
+        return sink
+
+    def take_over(self, other: "Sink", rows: Any) -> None:
+        """Put the results of `other` where they belong: its i-th row is the row rows[i] here."""
+        if self.predictions is not None and other.predictions is not None:
+            self.predictions.values[:, rows] = other.predictions.values
+        self.error = self.error or other.error
 
     @property
     def predicted(self) -> NDArray[np.float64]:
@@ -95,6 +113,8 @@ class Leaves:
 
     def leaf(self, fold: int, state: State) -> None:
         """Put what the probes want from this leaf into their arrays."""
+        if self.sink.states is not None:  # what the caller's own function raises is for the caller
+            self.sink.states.take(fold, state)
         try:
             self._probe(fold, state)
         except Exception as error:
@@ -106,8 +126,6 @@ class Leaves:
 
     def _probe(self, fold: int, state: State) -> None:
         sink, held_out = self.sink, self.feed.fold(fold)
-        if sink.states is not None:
-            sink.states.take(fold, state)
         if sink.predictions is not None:
             begin, end = self.feed.chunks.span(fold, fold)
             where: Any = slice(begin, end) if held_out.index is None else held_out.index
@@ -119,4 +137,4 @@ class Leaves:
     def _finite(self, fold: int, predicted: NDArray[Any]) -> NDArray[Any]:
         if not np.isfinite(predicted).all():
             self.sink.failed[fold] = 1
-        return predicted.reshape(len(predicted), -1)
+        return predicted[:, np.newaxis] if predicted.ndim == 1 else predicted

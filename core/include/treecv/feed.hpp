@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,8 @@ class Feed {
     void learn(std::byte* state, const Lesson& lesson, std::int64_t first, std::int64_t last,
                std::int64_t side) {
         counts_.chunk_updates += lesson.chunks();
+        if (order_ == Order::fixed && rows_.index && lesson.skip <= lesson.last)
+            return as_stored(state, lesson.skip);
         if (order_ == Order::fixed) return in_order(state, Stretch(chunks_, lesson));
         const Stream place = stream_.at(first).at(last).at(side);
         if (order_ == Order::randomized) return permuted(state, Stretch(chunks_, lesson), place);
@@ -50,6 +53,28 @@ class Feed {
             scattered(state, stretch.size(), [&](std::int64_t i) { return rows_.index[stretch[i]]; });
         else
             each<false>(state, stretch.size(), [&](std::int64_t i) { return stretch[i]; });
+    }
+
+    // All rows but a chunk's in the order they are stored in, whatever the order of the chunks: what a
+    // training from scratch is fed.
+    void as_stored(std::byte* state, std::int64_t skipped) {
+        if (by_row_.empty()) sort_positions();
+        const std::int64_t begin = chunks_.begin(skipped), end = chunks_.end(skipped);
+        learnt_.clear();
+        for (const std::int64_t position : by_row_)
+            if (position < begin || position >= end) learnt_.push_back(rows_.index[position]);
+        each<false>(state, static_cast<std::int64_t>(learnt_.size()),
+                    [&](std::int64_t i) { return learnt_[i]; });
+    }
+
+    // Positions in the order of the rows they name, by counting.
+    void sort_positions() {
+        const std::int64_t n = chunks_.end(chunks_.k - 1);
+        std::vector<std::int64_t> begins(rows_.n_stored + 1);
+        for (std::int64_t p = 0; p < n; ++p) ++begins[rows_.index[p] + 1];
+        std::partial_sum(begins.begin(), begins.end(), begins.begin());
+        by_row_.resize(n);
+        for (std::int64_t p = 0; p < n; ++p) by_row_[begins[rows_.index[p]]++] = p;
     }
 
     void permuted(std::byte* state, const Stretch& stretch, const Stream& stream) {
@@ -107,8 +132,10 @@ class Feed {
     Stream stream_;
     Patience& patience_;
     Counts& counts_;
-    std::int64_t portion_;  // rows learnt between two looks at the clock
-    std::vector<std::uint32_t> numbers_;
+    std::int64_t portion_;                // rows learnt between two looks at the clock
+    std::vector<std::uint32_t> numbers_;  // a permutation
+    std::vector<std::int64_t> by_row_;    // positions, sorted by the row they name
+    std::vector<std::int64_t> learnt_;    // stored rows, in order
 };
 
 }  // namespace treecv

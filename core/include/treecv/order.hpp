@@ -15,10 +15,15 @@ enum class Order { fixed, randomized, blocks };
 
 class Stream {
   public:
-    explicit Stream(std::uint64_t key) : key_(key) {}
+    // The seed is mixed, so that seed 1, repetition 0 is another place than seed 0, repetition 1.
+    explicit Stream(std::uint64_t seed) : key_(mix(seed)) {}
 
     // The stream of a more closely described place.
-    Stream at(std::uint64_t place) const { return Stream(mix((key_ ^ place) + golden)); }
+    Stream at(std::uint64_t place) const {
+        Stream stream(*this);
+        stream.key_ = mix((key_ ^ place) + golden);
+        return stream;
+    }
 
     std::uint64_t operator()(std::uint64_t n) const { return mix(key_ + (n + 1) * golden); }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 
 #include "treecv/lanes.hpp"
 
@@ -26,6 +27,7 @@ class Padding {
   public:
     Padding(std::int64_t n_features, bool constant)
         : full_(n_features / lanes<T>), rest_(n_features % lanes<T>), ragged_(rest_ > 0 || constant) {
+        if (n_features < 0) throw std::invalid_argument("a row has 0 features or more");
         alignas(block_bytes) T ones[lanes<T>] = {};
         if (constant) ones[rest_] = T(1);
         constant_ = Block<T>::load(ones);

@@ -67,7 +67,7 @@ def check_learner(learner: Any, rows: Rows | None = None, schema: Schema | None 
 def iter_laws(learner: Any) -> Iterator[Law]:
     """The laws that a learner's capabilities call for."""
     yield check_capabilities
-    yield from (check_repeatable, check_states_are_apart, check_predict_is_pure, check_rows_are_apart)
+    yield from (check_repeatable, check_predict_is_pure, check_states_are_apart, check_rows_are_apart)
     yield from (check_index, check_pickles, check_settings_stay, check_branch_restores, check_tree_order)
     if hasattr(learner, "copy"):
         yield check_copy_is_independent
@@ -95,7 +95,10 @@ def _case(learner: Any, rows: Rows | None, schema: Schema | None) -> Case:
     return Case(learner, schema, rows)
 
 
-def _same(law: str, one: NDArray[Any], other: NDArray[Any]) -> None:
+def _same(law: str, one: Any, other: Any) -> None:
+    one, other = np.asarray(one), np.asarray(other)
+    if one.shape != other.shape:
+        raise AssertionError(f"{law}: predictions of the shapes {one.shape} and {other.shape}.")
     if not np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
         differing = np.flatnonzero(np.ravel(one != other))
         raise AssertionError(
@@ -162,7 +165,10 @@ def check_index(case: Case) -> None:
 def check_pickles(case: Case) -> None:
     """Learner and state survive a pickle."""
     state = case.trained((0, case.half))
-    learner, restored = pickle.loads(pickle.dumps((case.learner, state)))  # noqa: S301 - made just here
+    try:
+        learner, restored = pickle.loads(pickle.dumps((case.learner, state)))  # noqa: S301 - made just here
+    except Exception as error:
+        raise AssertionError(f"pickling: {type(error).__name__}: {error}") from error
     _same("pickled and restored", case.predictions(state), np.asarray(learner.predict(restored, case.rows)))
 
 

@@ -22,7 +22,8 @@ class Feed:
     rows, chunks
         The data and its folds; both have the same number of positions.
     order : {"fixed", "randomized", "blocks"}
-        Stored order; all rows of an update permuted; chunks in order with rows permuted inside each.
+        Chunk after chunk, each as it is stored; all rows of an update permuted together; chunk after chunk,
+        each permuted.
     seed, repetition : int
         With the place of an update they name the permutation.
     """
@@ -40,7 +41,10 @@ class Feed:
         return self._hand_out(range(learn.first, learn.last + 1), (parent.first, parent.last, step.side))
 
     def all_but(self, fold: int) -> Rows:
-        """What the model of a fold learns when it is trained from scratch."""
+        """What the model of a fold learns when it is trained from scratch: if "fixed", in stored order.
+
+        That is what scikit-learn feeds, whose training indices are sorted.
+        """
         others = [chunk for chunk in range(self.chunks.k) if chunk != fold]
         return self._hand_out(others, (fold, fold, 0))
 
@@ -61,7 +65,11 @@ class Feed:
         if self.order == "blocks":
             parts = [_shuffled(part, stream.at(chunk)) for chunk, part in zip(chunks, parts, strict=True)]
         positions = np.concatenate(parts)
-        return self.rows.pick(_shuffled(positions, stream) if self.order == "randomized" else positions)
+        if self.order == "randomized":
+            positions = _shuffled(positions, stream)
+        elif self.order == "fixed" and self.rows.index is not None:
+            positions = positions[np.argsort(self.rows.index[positions], kind="stable")]
+        return self.rows.pick(positions)
 
 
 def _shuffled(positions: NDArray[np.int64], stream: Stream) -> NDArray[np.int64]:

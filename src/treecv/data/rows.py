@@ -59,9 +59,9 @@ class Rows:
         """Whether the index jumps about so much that a copy is cheaper than one walk through it.
 
         Stratified folds over mixed classes hardly jump and are read in place; a random partition is
-        copied. A memory map never is: it may be larger than memory.
+        copied. A memory map never is, as it may be larger than memory, nor rows that are named again and again.
         """
-        if self.index is None or isinstance(self.X, np.memmap) or len(self.index) < 2:
+        if self.index is None or _is_mapped(self.X) or not 2 <= len(self.index) <= len(self.X):
             return False
         jumps = np.abs(np.diff(self.index)) > _NEAR
         return bool(np.count_nonzero(jumps) > len(jumps) // 4)
@@ -69,6 +69,15 @@ class Rows:
 
 _NEAR = 64
 """Rows apart that a processor's own prefetching bridges."""
+
+
+def _is_mapped(X: Any) -> bool:
+    """Whether the numbers lie in a file: scikit-learn's checks leave a plain view of a memory map."""
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap):
+            return True
+        X = X.base
+    return False
 
 
 def _part(values: NDArray[Any] | None, part: Any) -> NDArray[Any] | None:

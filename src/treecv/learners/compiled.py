@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from treecv import kernels
 from treecv.data import Chunks, Feed, Rows
+from treecv.errors import InputError
 from treecv.learner import State
 from treecv.probes import Sink
 from treecv.records import Counts
@@ -37,17 +38,17 @@ class _Compiled:
 
     def update(self, state: State, rows: Rows) -> None:
         """Let `state` learn `rows`, in their order."""
-        self._kernel(rows.X).update(_bytes(state), rows.X, self._targets(rows), rows.index)
+        self._kernel(state, rows.X).update(_bytes(state), rows.X, self._targets(rows), rows.index)
 
     def predict(self, state: State, rows: Rows) -> NDArray[np.float64]:
         """One prediction a row."""
         out = np.empty(len(rows))
-        self._kernel(rows.X).predict(_bytes(state), rows.X, out, rows.index)
+        self._kernel(state, rows.X).predict(_bytes(state), rows.X, out, rows.index)
         return out
 
     def walk(self, state: State, feed: Feed, sink: Sink, first: int, last: int) -> Counts:
         """All leaves first..last below `state`, which is spoilt."""
-        kernel = self._kernel(feed.rows.X)
+        kernel = self._kernel(state, feed.rows.X)
         rows = feed.rows
         done = kernel.walk(
             _bytes(state),
@@ -61,7 +62,7 @@ class _Compiled:
 
     def repeat(self, state: State, feed: Feed, sink: Sink, folds: Sequence[int]) -> Counts:
         """The models of these folds, each trained from a copy of `state` on all other chunks."""
-        kernel = self._kernel(feed.rows.X)
+        kernel = self._kernel(state, feed.rows.X)
         rows = feed.rows
         done = kernel.standard(
             _bytes(state),
@@ -72,7 +73,13 @@ class _Compiled:
         )
         return Counts(*done[:2])
 
-    def _kernel(self, X: NDArray[Any]) -> Any:
+    def _kernel(self, state: State, X: NDArray[Any]) -> Any:
+        # Some states of either dtype have the same size, and the core sees bytes.
+        if state.dtype[1].base != X.dtype:
+            raise InputError(
+                f"{type(self).__name__}: a state of {state.dtype[1].base} cannot read rows of {X.dtype}: "
+                f"use X.astype({state.dtype[1].base.name!r})."
+            )
         name = f"{type(self).__name__}{X.dtype.name.capitalize()}"
         return getattr(kernels.core, name)(X.shape[1], **self.settings())  # type: ignore[attr-defined]
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecv.data import Rows
-from treecv.errors import InputError
 from treecv.learner import Schema, State
 from treecv.learners import sums
 from treecv.learners.compiled import compiled
+from treecv.learners.settings import check_flags, check_positive
 
 
 @compiled
@@ -53,12 +53,11 @@ class LSQSGD:
 
     target: ClassVar[Any] = np.float64
     order_free: ClassVar[bool] = False
+    shows_nonfinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name in ("step_size", "radius"):
-            value = getattr(self, name)
-            if not 0 < value < np.inf:
-                raise InputError(f"LSQSGD: {name}={value!r} must be a finite number greater than 0.")
+        check_positive(self, "step_size", "radius")
+        check_flags(self, "fit_intercept")
 
     def settings(self) -> dict[str, Any]:
         """What the core is told."""

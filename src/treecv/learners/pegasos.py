@@ -18,6 +18,7 @@ from treecv.errors import InputError
 from treecv.learner import Schema, State
 from treecv.learners import sums
 from treecv.learners.compiled import compiled
+from treecv.learners.settings import check_flags, check_positive
 
 
 @compiled
@@ -50,10 +51,11 @@ class Pegasos:
 
     target: ClassVar[Any] = np.int32
     order_free: ClassVar[bool] = False
+    shows_nonfinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < np.inf:
-            raise InputError(f"Pegasos: alpha={self.alpha!r} must be a finite number greater than 0.")
+        check_positive(self, "alpha")
+        check_flags(self, "fit_intercept")
 
     def settings(self) -> dict[str, Any]:
         """What the core is told."""
@@ -76,13 +78,14 @@ class Pegasos:
     def update(self, state: State, rows: Rows) -> None:
         """Let `state` learn `rows`, in their order."""
         learnt = state[0]
-        for row in rows.order():
-            sign = 1 if rows.y[row] else -1  # type: ignore[index]  # targets are there to learn
-            x = sums.completed(rows.X[row], self.fit_intercept, len(learnt["v"]))
-            t = int(learnt["count"])
-            if t == 0 or float(sign * sums.dot(learnt["v"], x)) < self.alpha * t:
-                learnt["v"] += x.dtype.type(sign) * x
-            learnt["count"] = t + 1
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in the predictions
+            for row in rows.order():
+                sign = 1 if rows.y[row] else -1  # type: ignore[index]  # targets are there to learn
+                x = sums.completed(rows.X[row], self.fit_intercept, len(learnt["v"]))
+                t = int(learnt["count"])
+                if t == 0 or float(sign * sums.dot(learnt["v"], x)) < self.alpha * t:
+                    learnt["v"] += x.dtype.type(sign) * x
+                learnt["count"] = t + 1
 
     def predict(self, state: State, rows: Rows) -> NDArray[np.float64]:
         """<w, x> of each row: positive for the class coded 1."""
@@ -90,4 +93,5 @@ class Pegasos:
         if t == 0:
             return np.zeros(len(rows))
         vectors = (sums.completed(rows.X[row], self.fit_intercept, len(v)) for row in rows.order())
-        return np.array([float(sums.dot(v, x)) / (self.alpha * t) for x in vectors])
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.array([float(sums.dot(v, x)) / (self.alpha * t) for x in vectors])

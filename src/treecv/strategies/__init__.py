@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from treecv.data import Feed
 from treecv.engines import serial
 from treecv.errors import InputError
-from treecv.learner import Learner, Schema, require
+from treecv.learner import Learner, Schema, missing, require
 from treecv.probes import Sink
 from treecv.records import Record
 from treecv.strategies.standard import Standard
@@ -49,11 +49,13 @@ def choose(strategy: "str | Strategy") -> Strategy:
 
     "auto" is the tree for every learner here: one pass is what their `fit` does.
     """
-    if not isinstance(strategy, str):
-        return strategy
-    if strategy not in STRATEGIES:
-        raise InputError(f"strategy={strategy!r} is not known: use one of {list(STRATEGIES)}.")
-    return STRATEGIES[strategy]()
+    if isinstance(strategy, str) and strategy in STRATEGIES:
+        return STRATEGIES[strategy]()
+    if isinstance(strategy, str | type) or missing(strategy, ("name", "needs", "exact", "plan")):
+        raise InputError(
+            f"strategy={strategy!r} is not known: use one of {list(STRATEGIES)}, or a strategy such as Tree()."
+        )
+    return strategy
 
 
 def run(strategy: Strategy, learner: Learner, schema: Schema, feed: Feed, sink: Sink) -> Record:

@@ -1,7 +1,7 @@
 """Standard cross-validation: each fold's model is trained from scratch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from treecv.data import Feed
@@ -58,15 +58,15 @@ class Repetitions:
         if hasattr(learner, "repeat"):
             counts: Counts = learner.repeat(learner.init(self.schema), self.feed, sink, self.folds)
             return counts
-        leaves = Leaves(learner, self.feed, sink)
+        leaves = Leaves(learner, replace(self.feed, counts=Counts()), sink)  # a feed may be used again
         for fold in self.folds:
             self._train(learner, fold, leaves)
-        return self.feed.counts
+        return leaves.feed.counts
 
     def _train(self, learner: Any, fold: int, leaves: Leaves) -> None:
         try:
             state = learner.init(self.schema)
-            learner.update(state, self.feed.all_but(fold))
+            learner.update(state, leaves.feed.all_but(fold))
         except Exception as error:
             leaves.failed(Node(fold, fold), error)
         else:

@@ -1,6 +1,6 @@
 """TreeCV: models that share training rows share their training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from treecv.data import Feed
@@ -38,10 +38,23 @@ class Descent:
     schema: Schema
 
     def run(self, learner: Any, sink: Sink) -> Counts:
-        """In the core where the learner has a `walk`, else node by node."""
-        state, last = learner.init(self.schema), self.feed.chunks.k - 1
+        """In the core where the learner has a `walk`, else node by node.
+
+        Rows in scattered order are copied into the order of the positions first: every level reads them.
+        """
+        if not self.feed.rows.scattered():
+            return self._walk(learner, self.feed, sink)
+        index = self.feed.rows.index
+        gathered = sink.over(len(self.feed.rows))
+        counts = self._walk(learner, replace(self.feed, rows=self.feed.rows.gathered()), gathered)
+        sink.take_over(gathered, index)
+        return counts
+
+    def _walk(self, learner: Any, feed: Feed, sink: Sink) -> Counts:
+        state, last = learner.init(self.schema), feed.chunks.k - 1
         if hasattr(learner, "walk"):
-            counts: Counts = learner.walk(state, self.feed, sink, 0, last)
+            counts: Counts = learner.walk(state, feed, sink, 0, last)
             return counts
-        walk(learner, state, Node(0, last), self.feed, Leaves(learner, self.feed, sink))
-        return self.feed.counts
+        feed = replace(feed, counts=Counts())  # a feed may be used again
+        walk(learner, state, Node(0, last), feed, Leaves(learner, feed, sink))
+        return feed.counts
