@@ -31,10 +31,12 @@ class OnePassLinear(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _start(self, schema: Schema, state: State | None = None) -> None:
         self.schema_ = schema
-        self.learner_ = self.__treecv_learner__(schema)
+        self.learner_: Any = self.__treecv_learner__(schema)
         self.state_ = self.learner_.init(schema) if state is None else state
 
     def _learn(self, X: NDArray[Any], y: NDArray[Any]) -> None:
+        if not self.state_.flags.writeable:  # joblib maps the arrays of a large model from a file
+            self.state_ = np.array(self.state_)
         self.learner_.update(self.state_, Rows(readable(X), y))
 
     def _respond(self, X: Any) -> NDArray[np.float64]:
@@ -51,10 +53,12 @@ class OnePassLinear(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     @property
     def t_(self) -> int:
         """The rows learnt."""
+        check_is_fitted(self, "state_")
         return int(self.state_["count"][0])
 
     @property
     def _split(self) -> tuple[NDArray[np.float64], float]:
+        check_is_fitted(self, "state_")
         vector = self._vector()
         d = self.schema_.n_features
-        return vector[:d], float(vector[d]) if self.fit_intercept else 0.0
+        return vector[:d], float(vector[d]) if self.learner_.fit_intercept else 0.0

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from treecv import learners
@@ -12,6 +13,15 @@ from treecv.data import numbers
 from treecv.errors import InputError
 from treecv.estimators.linear import OnePassLinear
 from treecv.learner import Learner, Schema
+
+
+def _has_step_size(estimator: "LSQSGD") -> bool:
+    if estimator.step_size is None:
+        raise InputError(
+            "LSQSGD.partial_fit: step_size=None means 1/sqrt(rows), and a stream does not say how many "
+            "will come. Give a number, such as step_size=0.001 for a million rows."
+        )
+    return True
 
 
 class LSQSGD(RegressorMixin, OnePassLinear):  # type: ignore[misc]  # scikit-learn has no types
@@ -65,13 +75,9 @@ class LSQSGD(RegressorMixin, OnePassLinear):  # type: ignore[misc]  # scikit-lea
         self._learn(X, numbers(y))
         return self
 
+    @available_if(_has_step_size)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn further rows."""
-        if self.step_size is None:
-            raise InputError(
-                "LSQSGD.partial_fit: step_size=None means 1/sqrt(rows), and a stream does not say how many "
-                "will come. Give a number, such as step_size=0.001 for a million rows."
-            )
+        """Learn further rows; there if `step_size` is a number."""
         first = not hasattr(self, "state_")
         dtype: Any = [np.float64, np.float32] if first else np.dtype(self.schema_.dtype)
         X, y = validate_data(self, X, y, reset=first, dtype=dtype, y_numeric=True)

@@ -113,14 +113,19 @@ class Pegasos(ClassifierMixin, OnePassLinear):  # type: ignore[misc]  # scikit-l
 
     def _begin(self, X: NDArray[Any], classes: NDArray[Any]) -> None:
         if len(classes) == 1:
-            raise InputError(f"Pegasos needs two classes, but y holds the one class {classes[0]!r}.")
+            raise InputError(f"Pegasos needs two classes, but y holds the one class {classes.tolist()[0]!r}.")
+        if len(classes) > 2:
+            raise InputError(
+                f"Only binary classification is supported. y holds {len(classes)} classes: {classes.tolist()[:5]}. "
+                "Make it one class against the rest (y == label)."
+            )
         self._start(Schema(len(X), X.shape[1], X.dtype.name, classes))
 
     def _dtypes(self, first: bool) -> Any:
         return [np.float64, np.float32] if first else np.dtype(self.schema_.dtype)
 
     def _vector(self) -> NDArray[np.float64]:
-        vector: NDArray[np.float64] = self.state_["v"][0].astype(float) / (self.alpha * max(self.t_, 1))
+        vector: NDArray[np.float64] = self.state_["v"][0].astype(float) / (self.learner_.alpha * max(self.t_, 1))
         return vector
 
     def __sklearn_tags__(self) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, LeaveOneGroupOut, LeaveOneOut, StratifiedKFold
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state, column_or_1d
 
 from treecv.data import Chunks
 from treecv.errors import InputError
@@ -34,7 +34,9 @@ def lay_out(cv: Any, X: Any, y: Any, groups: Any, codes: NDArray[np.int32] | Non
     regressor.
     """
     n = len(X)
-    splitter = _as_splitter(cv, n, codes)
+    splitter = _as_splitter(cv, codes)
+    if groups is not None and len(groups) != n:
+        raise InputError(f"groups has {len(groups)} entries, but X has {n} rows: give one a row.")
     _check_count(splitter, n)
     if type(splitter) is LeaveOneOut:
         return Layout(Chunks(n), None)
@@ -43,14 +45,14 @@ def lay_out(cv: Any, X: Any, y: Any, groups: Any, codes: NDArray[np.int32] | Non
     if type(splitter) is StratifiedKFold and codes is not None:
         return _by_fold(_stratified(splitter, codes), splitter.n_splits)
     if type(splitter) is LeaveOneGroupOut and groups is not None:
-        names, fold_of_row = np.unique(np.asarray(groups), return_inverse=True)
-        _check_length(fold_of_row, n)
-        _check_at_least_two(len(names), splitter)
+        groups = check_array(groups, input_name="groups", ensure_2d=False, dtype=None)
+        names, fold_of_row = np.unique(column_or_1d(groups), return_inverse=True)
+        _check_at_least_two(len(names), "LeaveOneGroupOut")
         return _by_fold(fold_of_row, len(names))
     return _iterated(splitter, X, y, groups)
 
 
-def _as_splitter(cv: Any, n: int, codes: NDArray[np.int32] | None) -> Any:
+def _as_splitter(cv: Any, codes: NDArray[np.int32] | None) -> Any:
     cv = 5 if cv is None else cv
     if isinstance(cv, str):
         if cv != "loo":
@@ -143,6 +145,9 @@ def _iterated(splitter: Any, X: Any, y: Any, groups: Any) -> Layout:
     times = np.zeros(n, np.int64)
     parts: list[NDArray[np.int64]] = []
     for fold, sides in enumerate(splitter if isinstance(splitter, list) else splitter.split(X, y, groups)):
+        if not isinstance(sides, Sequence | np.ndarray) or len(sides) != 2:
+            what = f"{len(sides)} of them" if isinstance(sides, Sequence) else repr(sides)
+            raise InputError(f"{name}: fold {fold} must be a pair (train, test) of index arrays, not {what}.")
         train, test = (_indices(side, n, fold, name) for side in sides)
         held_out = np.zeros(n, bool)
         held_out[test] = True
@@ -153,7 +158,7 @@ def _iterated(splitter: Any, X: Any, y: Any, groups: Any) -> Layout:
             )
         times[test] += 1
         parts.append(test)
-    _check_at_least_two(len(parts), splitter)
+    _check_at_least_two(len(parts), name)
     if (times != 1).any():
         raise InputError(
             f"{name}: the folds must hold out every row once, but {np.count_nonzero(times == 0)} rows are in no "
@@ -167,6 +172,11 @@ def _iterated(splitter: Any, X: Any, y: Any, groups: Any) -> Layout:
 
 def _indices(rows: Any, n: int, fold: int, name: str) -> NDArray[np.int64]:
     rows = np.asarray(rows)
+    if rows.size and (rows.dtype.kind not in "iub" or rows.ndim != 1):
+        raise InputError(
+            f"{name}: fold {fold} names rows by an array of dtype {rows.dtype} and shape {rows.shape}; use a "
+            "one-dimensional array of row numbers, or a boolean mask."
+        )
     named: NDArray[np.int64] = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
     outside = named[(named < 0) | (named >= n)]
     if len(outside):
@@ -176,14 +186,9 @@ def _indices(rows: Any, n: int, fold: int, name: str) -> NDArray[np.int64]:
     return named
 
 
-def _check_length(fold_of_row: NDArray[Any], n: int) -> None:
-    if len(fold_of_row) != n:
-        raise InputError(f"groups has {len(fold_of_row)} entries, but X has {n} rows: give one a row.")
-
-
-def _check_at_least_two(k: int, splitter: Any) -> None:
+def _check_at_least_two(k: int, name: str) -> None:
     if k < 2:
-        raise InputError(f"cv={splitter!r} makes {k} fold(s): cross-validation needs at least 2.")
+        raise InputError(f"{name} makes {k} fold(s): cross-validation needs at least 2.")
 
 
 def test_rows(layout: Layout, fold: int) -> NDArray[np.int64]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _get_feature_names
 
 from treecv.adapters import as_learner
 from treecv.data import Feed, Rows, encode, numbers
@@ -26,60 +27,64 @@ from treecv.strategies import Strategy, run
 class Job:
     """One estimator, its data and its folds.
 
-    `rows` are in place, or gathered in the order of the positions; `layout.index` says in either case
-    which of the user's rows is at each position.
+    `X` and `y` are the user's own, for those who want a fitted estimator; `rows` are what the learner reads.
     """
 
     estimator: Any
     learner: Learner
     schema: Schema
-    X: NDArray[Any]
+    X: Any
     y: NDArray[Any]
     rows: Rows
     layout: Layout
 
-    @property
-    def target(self) -> NDArray[Any]:
-        """The targets of `rows.X`'s rows."""
-        return np.asarray(self.rows.y)
-
     def run(self, strategy: Strategy, order: str, seed: int | None, sink: Sink) -> Record:
-        """Carry out the cross-validation."""
+        """Carry out the cross-validation.
+
+        Looking for NaN and infinity costs as much as a pass over the rows. Every row is predicted once, and
+        most learners give no finite prediction for such a row: then it is enough to look where one failed.
+        """
         feed = Feed(self.rows, self.layout.chunks, order, _checked_seed(order, seed))
-        return run(strategy, self.learner, self.schema, feed, sink)
+        shown = getattr(self.learner, "shows_nonfinite", False) and getattr(strategy, "folds", None) is None
+        if not shown:
+            self.check_finite()
+        record = run(strategy, self.learner, self.schema, feed, sink)
+        if shown and sink.failed.any():
+            self.check_finite()
+        return record
+
+    def check_finite(self) -> None:
+        """Raise if X holds NaN or infinity."""
+        assert_all_finite(self.rows.X, estimator_name=type(self.estimator).__name__, input_name="X")
 
     def fitted(self, state: State) -> Any:
         """A scikit-learn-shaped estimator around a state."""
-        return self.estimator.__treecv_fitted__(state, self.schema)
+        fitted = self.estimator.__treecv_fitted__(state, self.schema)
+        names = _get_feature_names(self.X)
+        if names is not None:
+            fitted.feature_names_in_ = names
+        return fitted
 
     def by_position(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of `rows.X`'s rows in the order of the positions."""
-        return values if self.rows.index is None else values[self.rows.index]
-
-    def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of `rows.X`'s rows in the order of the user's rows."""
-        if self.rows.index is not None or self.layout.index is None:
-            return values
-        ordered = np.empty_like(values)
-        ordered[self.layout.index] = values
-        return ordered
+        """Values of the stored rows in the order of the positions."""
+        return values if self.layout.index is None else values[self.layout.index]
 
 
 def prepare(estimator: Any, X: Any, y: Any, groups: Any, cv: Any, params: Any) -> Job:
     """Check everything the user gave, once."""
     _check_estimator(estimator, params)
-    X, y = _checked_data(estimator, X, y)
+    features, y = _checked_data(estimator, X, y)
+    X = X if _get_feature_names(X) is not None else features  # a table with named columns stays one
     classes, target = _checked_target(estimator, y)
-    schema = Schema(len(X), X.shape[1], X.dtype.name, classes)
+    schema = Schema(len(features), features.shape[1], features.dtype.name, classes)
     learner = as_learner(estimator, schema)
     learner.init(schema)  # complains about data that this learner cannot learn
     layout = lay_out(cv, X, y, groups, None if classes is None else target)
-    rows = Rows(X, target, index=layout.index)
-    return Job(estimator, learner, schema, X, y, rows.gathered() if rows.scattered() else rows, layout)
+    return Job(estimator, learner, schema, X, y, Rows(features, target, index=layout.index), layout)
 
 
 def settle(sink: Sink, error_score: Any) -> NDArray[np.bool_]:
-    """Which folds failed: said once, or raised if that is what `error_score` asks for."""
+    """Which folds failed: said once, or raised if `error_score` asks for it or none is left."""
     failed = sink.failed.astype(bool)
     count = int(failed.sum())
     if count == 0:
@@ -90,6 +95,8 @@ def settle(sink: Sink, error_score: Any) -> NDArray[np.bool_]:
     )
     if isinstance(error_score, str):
         raise error
+    if count == len(failed):
+        raise UpdateError(f"All {count} folds failed. The first error: {error}") from error
     warnings.warn(
         f"{count} of {len(failed)} folds failed and get the score {error_score}. The first error: {error} "
         "Use error_score='raise' to stop there.",
@@ -116,10 +123,13 @@ def _check_estimator(estimator: Any, params: Any) -> None:
 def _checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if y is None:
         raise InputError(f"y=None, but {type(estimator).__name__} learns from targets: pass one for each row of X.")
+    for dtype in [X.dtype] if hasattr(X, "dtype") else getattr(X, "dtypes", []):
+        if getattr(dtype, "kind", "") in ("M", "m"):
+            raise InputError(f"X has dtype {dtype}: give times as numbers, such as days since the first one.")
     try:
-        X = check_array(X, dtype=[np.float64, np.float32], estimator=estimator, input_name="X")
+        X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=estimator, input_name="X")
     except (ValueError, TypeError) as error:
-        raise type(error)(f"{error} {_cure(X)}".strip()) from error
+        raise type(error)(f"{error} {_cure(error)}".strip()) from error
     y = column_or_1d(np.asarray(y), warn=True)
     check_consistent_length(X, y)
     return readable(X), y
@@ -131,15 +141,14 @@ def _checked_target(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any] | Non
         return None, numbers(y)
     classes, codes = encode(y)
     if len(classes) < 2:
-        raise InputError(f"y holds the one label {classes[0]!r}: a classifier needs at least two classes.")
+        raise InputError(f"y holds the one label {classes.tolist()[0]!r}: a classifier needs at least two classes.")
     return classes, codes
 
 
-def _cure(X: Any) -> str:
+def _cure(error: Exception) -> str:
     """What helps where scikit-learn only says what is wrong."""
-    dtype = getattr(X, "dtype", None) or np.asarray(X, dtype=object).dtype
-    if getattr(dtype, "kind", "") in "OSUMmc":
-        return f"X has dtype {dtype}: encode its columns as numbers, for example with OrdinalEncoder."
+    if "to float" in str(error) or "float()" in str(error):
+        return "Encode the columns of X that are not numbers, for example with OrdinalEncoder."
     return ""
 
 

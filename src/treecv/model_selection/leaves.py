@@ -1,12 +1,16 @@
 """What takes a fitted estimator per fold: other scorers, training scores, the estimators themselves."""
 
 import time
+import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
+from treecv.errors import InputError
 from treecv.learner import State
 from treecv.model_selection.folds import test_rows, train_rows
 from treecv.model_selection.job import Job
@@ -22,6 +26,24 @@ class Wanted:
     train_score: bool = False
     estimator: bool = False
 
+    def __post_init__(self) -> None:
+        if self.error_score != "raise" and not isinstance(self.error_score, Real):
+            raise InputError(f"error_score={self.error_score!r} is not known: use 'raise' or a number.")
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The rows that are scored."""
+        return ("test", "train") if self.train_score else ("test",)
+
+
+class Lost(NamedTuple):
+    """A score that its scorer failed to give."""
+
+    fold: int
+    side: str
+    scorer: str
+    error: Exception
+
 
 @dataclass(slots=True)
 class Visitor:
@@ -30,8 +52,13 @@ class Visitor:
     job: Job
     wanted: Wanted
     columns: dict[str, Any] = field(default_factory=dict)
-    errors: list[tuple[int, Exception]] = field(default_factory=list)
+    names: dict[str, list[str]] = field(default_factory=dict)  # what each scorer calls its scores
+    lost: list[Lost] = field(default_factory=list)
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.wanted.estimator:
+            self.columns["estimator"] = [None] * self.job.layout.chunks.k
 
     @property
     def needed(self) -> bool:
@@ -44,36 +71,69 @@ class Visitor:
         begin = time.perf_counter()
         fitted = self.job.fitted(state)
         if self.wanted.estimator:
-            self.columns.setdefault("estimator", [None] * self.job.layout.chunks.k)[fold] = fitted
-        try:
-            self._score(fold, fitted)
-        except Exception as error:  # a scorer that fails on one fold leaves the others alone
-            self.errors.append((fold, error))
+            self.columns["estimator"][fold] = fitted
+        for side in self.wanted.sides:
+            self._score(fold, side, fitted)
         self.seconds += time.perf_counter() - begin
 
-    def _score(self, fold: int, fitted: Any) -> None:
-        X, y, layout = self.job.X, self.job.y, self.job.layout
-        test = test_rows(layout, fold)
+    def settle(self, failed: NDArray[np.bool_]) -> None:
+        """Give the scores lost on folds that have a model: said once, or raised if that was asked for."""
         for scorer in self.wanted.scorers:
-            if scorer.vectorised is None:
-                self._put(fold, "test", scorer, scorer.call(fitted, X[test], y[test]))
-        if self.wanted.train_score:
-            train = train_rows(layout, fold)
-            for scorer in self.wanted.scorers:
-                self._put(fold, "train", scorer, scorer.call(fitted, X[train], y[train]))
+            for side in self._sides(scorer):
+                self._columns(side, scorer.name)
+        lost = [entry for entry in self.lost if not failed[entry.fold]]
+        for fold, side, name, error in lost:
+            if self.wanted.error_score == "raise" or isinstance(error, InputError):
+                error.add_note(f"This was scorer {name!r} on the {side} rows of fold {fold}.")
+                raise error
+            for column in self._columns(side, name):
+                column[fold] = self.wanted.error_score
+        if lost:
+            warnings.warn(
+                f"Scoring failed on {len({entry.fold for entry in lost})} of {len(failed)} folds, whose scores by "
+                f"{sorted({entry.scorer for entry in lost})} become {self.wanted.error_score}. The first error, in "
+                f"fold {lost[0].fold}: {type(lost[0].error).__name__}: {lost[0].error}",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _sides(self, scorer: Scorer) -> tuple[str, ...]:
+        """The rows whose score needs a fitted estimator."""
+        return self.wanted.sides if scorer.vectorised is None else self.wanted.sides[1:]
+
+    def _score(self, fold: int, side: str, fitted: Any) -> None:
+        scorers = [scorer for scorer in self.wanted.scorers if side in self._sides(scorer)]
+        if not scorers:
+            return
+        rows = test_rows(self.job.layout, fold) if side == "test" else train_rows(self.job.layout, fold)
+        X, y = _safe_indexing(self.job.X, rows), self.job.y[rows]
+        for scorer in scorers:
+            try:
+                self._put(fold, side, scorer, scorer.call(fitted, X, y))
+            except Exception as error:  # a scorer that fails on one fold leaves the others alone
+                kept = error if self.wanted.error_score == "raise" else error.with_traceback(None)
+                self.lost.append(Lost(fold, side, scorer.name, kept))
 
     def _put(self, fold: int, side: str, scorer: Scorer, value: Any) -> None:
         values = value if isinstance(value, dict) else {scorer.name: value}
         for name, number in values.items():
-            column = self.columns.setdefault(f"{side}_{name}", np.full(self.job.layout.chunks.k, np.nan))
-            column[fold] = number
+            if np.size(number) != 1 or np.asarray(number).dtype.kind not in "biuf":
+                raise InputError(f"scoring must return a number, got {number!r} for {name!r}.")
+        self.names[scorer.name] = list(values)
+        for column, number in zip(self._columns(side, scorer.name), values.values(), strict=True):
+            column[fold] = np.asarray(number).item()
+
+    def _columns(self, side: str, scorer: str) -> list[NDArray[np.float64]]:
+        """The columns of a scorer, made where they are missing."""
+        k, names = self.job.layout.chunks.k, self.names.get(scorer, [scorer])
+        return [self.columns.setdefault(f"{side}_{name}", np.full(k, np.nan)) for name in names]
 
 
 def in_order(columns: dict[str, Any], scorers: list[Scorer]) -> dict[str, Any]:
     """The columns as scikit-learn orders them: test and training score of one metric after another."""
-    names = ["estimator", *(f"{side}_{scorer.name}" for scorer in scorers for side in ("test", "train"))]
-    rank = {name: place for place, name in enumerate(names)}
-    return dict(sorted(columns.items(), key=lambda item: rank.get(item[0], len(names))))
+    metrics = dict.fromkeys([*(scorer.name for scorer in scorers), *(name.partition("_")[2] for name in columns)])
+    names = ["estimator", *(f"{side}_{metric}" for metric in metrics for side in ("test", "train"))]
+    return {name: columns[name] for name in names if name in columns}
 
 
 def unscored(strategy: Any, k: int) -> NDArray[np.int64]:

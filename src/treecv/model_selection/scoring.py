@@ -63,12 +63,6 @@ def mean_absolute_error(folds: Folds) -> NDArray[np.float64]:
 
 def r2(folds: Folds) -> NDArray[np.float64]:
     """The share of each fold's variance that is predicted."""
-    smallest = int(folds.chunks.sizes.min())
-    if smallest < 2:
-        raise InputError(
-            f"scoring='r2' (the default of regressors) needs folds of at least 2 rows, and the smallest has "
-            f"{smallest}: R² of one row is undefined. Use scoring='neg_mean_squared_error', or fewer folds."
-        )
     sizes = folds.chunks.sizes
     centred = folds.target - np.repeat(folds.means(folds.target), sizes)
     total, residual = folds.means(centred**2), mean_squared_error(folds)
@@ -105,14 +99,27 @@ class Scorer:
         return scores if self.sign == 1 else np.negative(scores, out=scores)
 
 
+def check_sizes(scorers: list[Scorer], chunks: Chunks) -> None:
+    """Raise before any work if a fold is too small for a metric."""
+    smallest = int(chunks.sizes.min())
+    for scorer in scorers:
+        if scorer.vectorised is r2 and smallest < 2:
+            raise InputError(
+                f"scoring='r2' (the default of regressors) needs folds of at least 2 rows, and the smallest has "
+                f"{smallest}: R² of one row is undefined. Use scoring='neg_mean_squared_error', or fewer folds."
+            )
+
+
 def as_scorers(estimator: Any, scoring: Any) -> list[Scorer]:
     """scikit-learn's `scoring`: None, a name, a callable, or several of them by name."""
     if isinstance(scoring, Mapping):
+        if not scoring:
+            raise InputError("scoring={} names no metric: give at least one, or None for the estimator's own.")
         return [_scorer(name, estimator, scorer) for name, scorer in scoring.items()]
     if isinstance(scoring, list | tuple | set):
-        if not scoring or not all(isinstance(name, str) for name in scoring):
-            raise InputError(f"scoring={scoring!r} must be a name, a callable, or names in a list.")
-        return [_scorer(name, estimator, name) for name in sorted(scoring)]
+        if not scoring or not all(isinstance(name, str) for name in scoring) or len(set(scoring)) < len(scoring):
+            raise InputError(f"scoring={scoring!r} must be a name, a callable, or different names in a list.")
+        return [_scorer(name, estimator, name) for name in (sorted(scoring) if isinstance(scoring, set) else scoring)]
     return [_scorer("score", estimator, scoring)]
 
 
@@ -126,7 +133,8 @@ def _scorer(name: str, estimator: Any, scoring: Any) -> Scorer:
     if not callable(call):
         raise InputError(f"scoring={scoring!r} is not callable: use a name of sklearn.metrics or a scorer.")
     metric, options = getattr(call, "_score_func", None), getattr(call, "_kwargs", None)
-    vectorised = _VECTORISED.get(metric) if not options else None
+    response = getattr(call, "_response_method", "predict")
+    vectorised = _VECTORISED.get(metric) if not options and response == "predict" else None
     if vectorised is accuracy and not isinstance(estimator, ClassifierMixin):
         vectorised = None
     if vectorised not in (accuracy, None) and isinstance(estimator, ClassifierMixin):

@@ -11,12 +11,11 @@ from treecv.errors import InputError
 from treecv.model_selection.folds import Indices, test_rows, train_rows
 from treecv.model_selection.job import Job, check_order, prepare, settle
 from treecv.model_selection.leaves import Visitor, Wanted, in_order, unscored
-from treecv.model_selection.scoring import Folds, Scorer, as_scorers
+from treecv.model_selection.scoring import Folds, Scorer, as_scorers, check_sizes
 from treecv.probes import Predictions, Sink, States
 from treecv.records import Record
 from treecv.report import Result
 from treecv.strategies import Strategy, choose
-from treecv.tree import Node
 
 
 def cross_validate(
@@ -89,10 +88,10 @@ def cross_validate(
     >>> result["test_score"].shape, result.strategy, round(result.record.trainings, 1)
     ((20000,), 'tree', 14.4)
     """
-    scorers, strategy = as_scorers(estimator, scoring), choose(strategy)
+    strategy = choose(strategy)
     check_order(order)
     job = prepare(estimator, X, y, groups, cv, params)
-    wanted = Wanted(scorers, error_score, return_train_score, return_estimator)
+    wanted = Wanted(as_scorers(estimator, scoring), error_score, return_train_score, return_estimator)
     record, columns, score_seconds = _evaluate(job, wanted, strategy, order, seed, max_objects)
     _say(record, verbose)
     scores: dict[str, Any] = {
@@ -143,10 +142,13 @@ def cross_val_score(
     """
     if isinstance(scoring, Mapping | list | tuple | set):
         raise InputError(f"scoring={scoring!r}: cross_val_score takes one metric; cross_validate takes several.")
-    scorers, strategy = as_scorers(estimator, scoring), choose(strategy)
+    strategy = choose(strategy)
     check_order(order)
     job = prepare(estimator, X, y, groups, cv, params)
-    record, columns, _ = _evaluate(job, Wanted(scorers, error_score), strategy, order, seed, max_objects)
+    wanted = Wanted(as_scorers(estimator, scoring), error_score)
+    record, columns, _ = _evaluate(job, wanted, strategy, order, seed, max_objects)
+    if "test_score" not in columns:
+        raise InputError(f"scoring must return a number, got a dict of {list(columns)}: cross_validate takes several.")
     _say(record, verbose)
     scores: NDArray[np.float64] = columns["test_score"]
     return scores
@@ -186,18 +188,21 @@ def cross_val_predict(
     >>> cross_val_predict(Pegasos(), scale(X), y == 1, cv="loo")[:3]
     array([False, False,  True])
     """
-    if method != "predict" and not callable(getattr(estimator, method, None)):
+    if method != "predict" and not callable(getattr(estimator, str(method), None)):
         raise AttributeError(f"This {type(estimator).__name__!r} has no method {method!r}: use 'predict'.")
     if method not in ("predict", "decision_function"):
         raise InputError(f"method={method!r} is not known: use 'predict' or 'decision_function'.")
     strategy = choose(strategy)
     check_order(order)
     job = prepare(estimator, X, y, groups, cv, params)
+    left_out = unscored(strategy, job.layout.chunks.k)
+    if len(left_out):
+        raise InputError(f"{strategy!r} leaves fold {left_out[0]} out: cross_val_predict needs a model of every fold.")
     sink = Sink(job.layout.chunks.k, Predictions.over(len(job.rows.X)))
     record = job.run(strategy, order, seed, sink)
     settle(sink, "raise")
     _say(record, verbose)
-    values = job.by_row(sink.predicted)
+    values = sink.predicted
     if method == "predict" and job.schema.classes is not None:
         return np.asarray(job.schema.classes)[(values > 0).astype(np.int8)]
     return values
@@ -212,6 +217,7 @@ def _evaluate(
     job: Job, wanted: Wanted, strategy: Strategy, order: str, seed: int | None, max_objects: int
 ) -> tuple[Record, dict[str, Any], float]:
     """The record of the run, a column for each score, and the seconds that scoring took."""
+    check_sizes(wanted.scorers, job.layout.chunks)
     k = job.layout.chunks.k
     visitor = Visitor(job, wanted)
     if visitor.needed and k > max_objects:
@@ -221,9 +227,9 @@ def _evaluate(
         )
     sink = Sink(k, Predictions.over(len(job.rows.X)), states=States(visitor.take) if visitor.needed else None)
     record = job.run(strategy, order, seed, sink)
-    for fold, error in visitor.errors:
-        sink.fail(Node(fold, fold), error)
     failed = settle(sink, wanted.error_score)
+    if visitor.needed:
+        visitor.settle(failed)
     begin = time.perf_counter()
     columns = visitor.columns | _vectorised(job, wanted.scorers, sink)
     for name, column in columns.items():
@@ -236,5 +242,5 @@ def _evaluate(
 def _vectorised(job: Job, scorers: list[Scorer], sink: Sink) -> dict[str, NDArray[np.float64]]:
     if not any(scorer.vectorised for scorer in scorers):
         return {}
-    folds = Folds(job.by_position(job.target), job.by_position(sink.predicted), job.layout.chunks)
+    folds = Folds(job.by_position(np.asarray(job.rows.y)), job.by_position(sink.predicted), job.layout.chunks)
     return {f"test_{scorer.name}": scorer.scores(folds) for scorer in scorers if scorer.vectorised}
