@@ -13,12 +13,16 @@ test: .venv/installed
 	$(BIN)/python -m pytest $(PYTEST)
 
 # The core again, with the address and undefined-behaviour sanitizers, under the tests that reach into it.
+# Python runs without site (-S), whose finder for the editable install would come before PYTHONPATH;
+# tests/core/conftest.py looks whether it is the sanitized core that was loaded.
 sanitize: .venv/installed
-	$(BIN)/python -m pip install --quiet --no-deps --target build/sanitized --upgrade \
-	    --config-settings=cmake.define.TREECV_SANITIZE=ON --config-settings=build-dir=build/sanitize .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/sanitized --upgrade \
+	    --config-settings=cmake.define.TREECV_SANITIZE=ON --config-settings=install.strip=false \
+	    --config-settings=build-dir=build/sanitize .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so.6)" \
-	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH=build/sanitized \
-	    $(BIN)/python -m pytest tests/core -p no:cacheprovider $(PYTEST)
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TREECV_SANITIZED=build/sanitized \
+	    PYTHONPATH="build/sanitized:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+	    $(BIN)/python -S -m pytest tests/core -p no:cacheprovider --capture=sys $(PYTEST)
 
 lint: .venv/installed
 	$(BIN)/ruff format --check .
@@ -37,6 +41,7 @@ bench: .venv/installed
 
 claims: .venv/installed
 	$(BIN)/python -m benchmarks.claims.table
+	$(BIN)/python -m benchmarks.claims.figure
 
 # An editable install: Python files are read from src, a change in the core builds it anew.
 .venv/installed: $(SOURCES)

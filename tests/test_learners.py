@@ -1,0 +1,424 @@
+"""The laws of a learner: every built-in one keeps them, and each of them can be broken."""
+
+import dataclasses
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from cases import DTYPES, LEARNERS, SETTINGS, assert_same_bits, reference_of, schema_of, table, trained, walked
+from treecv import learners
+from treecv.checks import check_learner, iter_laws
+from treecv.data import Rows
+from treecv.errors import CapabilityError, InputError, TreecvError
+from treecv.learner import LEARNER, Schema, missing, require
+from treecv.records import Counts
+from treecv.strategies import STRATEGIES, Standard
+
+
+def test_every_learner_has_settings_here():
+    assert sorted(SETTINGS) == sorted(learners.__all__)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_built_in_learners_and_their_references_keep_the_laws(learner, dtype):
+    X, y = table(40, 5, dtype, seed=1)
+    for either in (learner, reference_of(learner)):
+        check_learner(either)
+        check_learner(either, Rows(X, y), Schema(40, 5, dtype, np.array(["no", "yes"])))
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_settings_are_frozen_compared_and_shown(learner):
+    assert learner == type(learner)(**learner.settings())
+    assert hash(learner) == hash(type(learner)(**learner.settings()))
+    assert repr(learner) == f"{type(learner).__name__}({', '.join(f'{k}={v}' for k, v in learner.settings().items())})"
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
+        learner.fit_intercept = True
+
+
+@pytest.mark.parametrize(("name", "setting"), [("Pegasos", "alpha"), ("LSQSGD", "step_size"), ("LSQSGD", "radius")])
+@pytest.mark.parametrize("value", [0, -1.0, float("inf"), float("nan")])
+def test_settings_that_make_no_sense(name, setting, value):
+    chosen = SETTINGS[name][0] | {setting: value}
+    for kind in (getattr(learners, name), getattr(learners, name).reference):
+        with pytest.raises(InputError, match=re.escape(f"{name}: {setting}={value!r} must be a finite number")):
+            kind(**chosen)
+
+
+def test_pegasos_tells_two_classes_apart():
+    with pytest.raises(InputError, match=r"two classes apart, but y holds 3: \['a', 'b', 'c'\]. Make it one class"):
+        learners.Pegasos().init(Schema(9, 2, "float64", ["a", "b", "c"]))
+
+
+@pytest.mark.skipif("walk" not in dir(learners.Pegasos), reason="Python's arithmetic reads rows of any dtype")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_state_reads_rows_of_its_own_dtype_only(dtype):
+    """States of both dtypes may have the same size, so the core cannot tell."""
+    X, y = table(8, 5, dtype)
+    other = {"float32": "float64", "float64": "float32"}[dtype]
+    for learner in LEARNERS:
+        state = trained(learner, X, y)
+        before = state.copy()
+        for use in (learner.update, learner.predict):
+            with pytest.raises(InputError, match=rf"a state of {dtype} cannot read rows of {other}.*astype\('{dtype}'"):
+                use(state, Rows(X.astype(other), y))
+        assert_same_bits(state, before)
+
+
+def test_the_average_of_the_iterates_is_the_model():
+    learner = learners.LSQSGD(0.5, fit_intercept=False)
+    state = trained(learner, np.ones((3, 1)), np.ones(3))
+    assert learner.predict(state, Rows(np.ones((1, 1)))).tolist() == [(0.5 + 0.75 + 0.875) / 3]
+
+
+@pytest.mark.parametrize(
+    ("methods", "lacking"),
+    [
+        ("init update predict copy", []),
+        ("init update predict save revert", []),
+        ("init update predict save", ["copy | save + revert"]),
+        ("init copy", ["update", "predict"]),
+        ("", [*LEARNER]),
+    ],
+)
+def test_missing_names_the_needs_that_are_not_met(methods, lacking):
+    candidate = type("Candidate", (), dict.fromkeys(methods.split(), print))()
+    assert missing(candidate, LEARNER) == lacking
+    if lacking:
+        listed = re.escape(", ".join(repr(need) for need in lacking))
+        cure = "Add the method, or use a learner that has it"
+        with pytest.raises(
+            CapabilityError, match=f"strategy='x' needs {listed}, which Candidate does not have. {cure}"
+        ):
+            require(candidate, LEARNER, "strategy='x'")
+    else:
+        require(candidate, LEARNER, "strategy='x'")
+
+
+# A learner that can do everything, and the ways to break it.
+
+
+class Means:
+    """Predicts the mean of the targets with the same sign of the first feature; forgets nothing, in any order."""
+
+    def init(self, schema):
+        return np.zeros((2, 2))
+
+    def copy(self, state):
+        return state.copy()
+
+    def save(self, state):
+        return state.copy()
+
+    def revert(self, state, mark):
+        state[:] = mark
+
+    def update(self, state, rows):
+        for row in rows.order():
+            self._count(state, rows, row, 1)
+
+    def unlearn(self, state, rows):
+        for row in rows.order():
+            self._count(state, rows, row, -1)
+
+    def predict(self, state, rows):
+        side = (rows.X[list(rows.order()), 0] > 0).astype(int)
+        return (state[:, 1] / np.maximum(state[:, 0], 1))[side]
+
+    def merge(self, one, other):
+        return one + other
+
+    def walk(self, state, feed, sink, first, last):
+        walked(Walkless(), feed, sink)
+        return feed.counts
+
+    def repeat(self, state, feed, sink, folds):
+        return Standard(folds).plan(feed, schema_of(feed.rows.X)).run(Walkless(), sink)
+
+    def _count(self, state, rows, row, sign):
+        state[int(rows.X[row, 0] > 0)] += sign, sign * rows.y[row]
+
+
+class Walkless(Means):
+    """The same without its own walk, and with one way only to come back."""
+
+    walk = repeat = save = revert = property()  # not there
+
+
+class Reverting(Means):
+    copy = property()
+
+
+class Copying(Means):
+    save = revert = property()
+
+
+class NoUpdate(Means):
+    update = property()
+
+
+class Unrepeatable(Means):
+    calls = itertools.count()
+
+    def update(self, state, rows):
+        super().update(state, rows)
+        state[:, 1] += next(self.calls)
+
+
+class Shared(Means):
+    state = np.zeros((2, 2))
+
+    def init(self, schema):
+        if not self.state.any():
+            return self.state
+        self.state[:] = 0
+        return self.state
+
+
+class LearnsWhilePredicting(Means):
+    def predict(self, state, rows):
+        predicted = super().predict(state, rows)
+        state[:, 1] += 1
+        return predicted
+
+
+class Weighing(Means):
+    """Later rows count for more: what it learns depends on how many there were."""
+
+    def init(self, schema):
+        return np.zeros((3, 2))
+
+    def predict(self, state, rows):
+        return super().predict(state[:2], rows)
+
+    def _count(self, state, rows, row, sign):
+        state[2] += 1
+        state[int(rows.X[row, 0] > 0)] += state[2, 0], state[2, 0] * rows.y[row]
+
+
+class PredictsForLater(Weighing):
+    """What a prediction does shows in later updates alone."""
+
+    def predict(self, state, rows):
+        predicted = super().predict(state, rows)
+        state[2] += 1
+        return predicted
+
+
+class Normalising(Means):
+    def predict(self, state, rows):
+        return super().predict(state, rows) / len(rows)
+
+
+class Summary(Means):
+    def predict(self, state, rows):
+        return super().predict(state, rows)[:1]
+
+
+class IndexBlind(Means):
+    def update(self, state, rows):
+        super().update(state, Rows(rows.X[: len(rows)], rows.y[: len(rows)]))
+
+
+class IndexBlindPredicting(Means):
+    def predict(self, state, rows):
+        return super().predict(state, Rows(rows.X[: len(rows)]))
+
+
+class Unpicklable(Means):
+    def __init__(self):
+        self.link = lambda value: value
+
+
+class Forgetful(Means):
+    scale = 1.0
+
+    def __init__(self):
+        self.scale = 2.0
+
+    def __reduce__(self):
+        return Means, ()
+
+    def predict(self, state, rows):
+        return super().predict(state, rows) * self.scale
+
+
+class LearnsItself(Means):
+    def __init__(self):
+        self.seen = 0
+
+    def update(self, state, rows):
+        self.seen += len(rows)
+        super().update(state, rows)
+
+
+class SharedCopy(Copying):
+    def copy(self, state):
+        return state
+
+
+class HalfReverted(Weighing):
+    """What is left behind shows in later updates alone."""
+
+    def revert(self, state, mark):
+        state[:2] = mark[:2]
+
+
+class EmptyCopy(Means):
+    def copy(self, state):
+        return np.zeros_like(state)
+
+
+class Postponing(Means):
+    """Reverts an inner mark when the next update comes, which is soon enough for the tree."""
+
+    def init(self, schema):
+        return Marked((2, 2))
+
+    def save(self, state):
+        state.depth += 1
+        return np.array(state)
+
+    def revert(self, state, mark):
+        state.depth -= 1
+        state.postponed = mark
+        if not state.depth:
+            self.catch_up(state)
+
+    def update(self, state, rows):
+        self.catch_up(state)
+        super().update(state, rows)
+
+    def catch_up(self, state):
+        if state.postponed is not None:
+            state[:], state.postponed = state.postponed, None
+
+
+class Marked(np.ndarray):
+    depth, postponed = 0, None
+
+    def __new__(cls, shape):
+        return np.zeros(shape).view(cls)
+
+
+class MergesOneSide(Means):
+    def merge(self, one, other):
+        return one
+
+
+class NeverForgets(Means):
+    def unlearn(self, state, rows):
+        pass
+
+
+class WalksBackwards(Means):
+    def walk(self, state, feed, sink, first, last):
+        super().walk(state, feed, sink, first, last)
+        sink.predictions.values[0] = sink.predictions.values[0, ::-1].copy()
+        return feed.counts
+
+
+class WalksUncounted(Means):
+    def walk(self, state, feed, sink, first, last):
+        super().walk(state, feed, sink, first, last)
+        return Counts()
+
+
+class RepeatsTheTree(Means):
+    def repeat(self, state, feed, sink, folds):
+        walked(Walkless(), feed, sink)
+        sink.predictions.values[0, 3] += 1
+        return feed.counts
+
+
+BROKEN = {
+    NoUpdate: ("check_capabilities", "NoUpdate has no update"),
+    Unrepeatable: ("check_repeatable", "training twice: .* predictions differ"),
+    Shared: ("check_states_are_apart", "another state was trained"),
+    LearnsWhilePredicting: ("check_predict_is_pure", "predicting twice"),
+    PredictsForLater: ("check_predict_is_pure", "learning after predicting"),
+    Normalising: ("check_rows_are_apart", "predicting row by row"),
+    Summary: ("check_rows_are_apart", "predict: 1 predictions for 40 rows"),
+    IndexBlind: ("check_index", "learning through an index"),
+    IndexBlindPredicting: ("check_index", "predicting through an index"),
+    Unpicklable: ("check_pickles", "pickling: "),
+    Forgetful: ("check_pickles", "pickled and restored"),
+    LearnsItself: ("check_settings_stay", "training changed LearnsItself itself"),
+    SharedCopy: ("check_branch_restores", "after a branch"),
+    HalfReverted: ("check_tree_order", "fold 1 of 2"),
+    EmptyCopy: ("check_copy_is_independent", "training a copy"),
+    Postponing: ("check_revert_undoes", "reverting an inner mark"),
+    MergesOneSide: ("check_merge_is_joint_training", "merging"),
+    NeverForgets: ("check_unlearn_undoes", "unlearning"),
+    WalksBackwards: ("check_walk_is_the_tree", "walk, k=2, fixed"),
+    WalksUncounted: ("check_walk_is_the_tree", "walk, k=2: counted"),
+    RepeatsTheTree: ("check_repeat_is_training_from_scratch", "repeat, fold 0, fixed"),
+}
+
+
+def noisy():
+    """Rows on which two models differ wherever they can."""
+    X, y = table(40, 5, seed=4)
+    return Rows(X, y + np.linspace(0, 1, 40))
+
+
+@pytest.mark.parametrize("learner", [Means(), Walkless(), Reverting(), Copying()], ids=lambda each: type(each).__name__)
+def test_a_sound_learner_keeps_all_laws(learner):
+    check_learner(learner)
+    check_learner(learner, noisy())
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+def test_each_law_catches_who_breaks_it(broken):
+    law, message = BROKEN[broken]
+    with pytest.raises(AssertionError, match=message) as caught:
+        check_learner(broken(), noisy())
+    assert law in [entry.name for entry in caught.traceback]
+
+
+def test_there_is_someone_who_breaks_each_law():
+    laws = {law.__name__ for law in iter_laws(Means())}
+    assert laws == {law for law, _ in BROKEN.values()}
+    assert len(laws) == len(list(iter_laws(Means()))) == 16
+
+
+def test_laws_are_called_for_by_capabilities():
+    asked = {law.__name__ for law in iter_laws(Means())} - {law.__name__ for law in iter_laws(Walkless())}
+    assert asked == {"check_revert_undoes", "check_walk_is_the_tree", "check_repeat_is_training_from_scratch"}
+
+
+def test_too_few_rows_check_nothing():
+    with pytest.raises(TreecvError, match="7 rows are too few to check anything; give at least 8"):
+        check_learner(Means(), Rows(*table(7, 2)))
+
+
+class Failing(Walkless):
+    def update(self, state, rows):
+        if len(rows) < 15:
+            raise ZeroDivisionError("so few rows")
+        super().update(state, rows)
+
+
+def test_a_walk_that_fails_says_why():
+    with pytest.raises(AssertionError, match=r"the walk failed: .*ZeroDivisionError: so few rows"):
+        check_learner(Failing(), noisy())
+
+
+class Stacked(Means):
+    def predict(self, state, rows):
+        predicted = super().predict(state, rows)
+        return predicted if len(rows) > 1 else np.repeat(predicted, 2)
+
+
+def test_predictions_of_another_shape_are_no_crash():
+    with pytest.raises(AssertionError, match=r"predicting row by row: predictions of the shapes \(40,\) and \(80,\)"):
+        check_learner(Stacked(), noisy())
+
+
+def test_strategies_name_what_they_need():
+    for make in STRATEGIES.values():
+        assert missing(Means(), make().needs) == []
+        assert missing(NoUpdate(), make().needs) == ["update"]

@@ -1,0 +1,123 @@
+"""What the package promises: its names, what importing it costs, and that everything shows how it is used."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import treecv
+from treecv import estimators, model_selection
+
+PUBLIC = ["LSQSGD", "Pegasos", "cross_val_predict", "cross_val_score", "cross_validate"]
+
+SUPPORTED = {
+    "treecv.adapters": ["as_learner"],
+    "treecv.checks": ["check_learner", "iter_laws"],
+    "treecv.data": ["Chunks", "Feed", "Rows", "Sample", "encode", "load_covtype", "numbers"],
+    "treecv.estimators": ["LSQSGD", "Pegasos"],
+    "treecv.learners": ["LSQSGD", "Pegasos"],
+    "treecv.model_selection": ["cross_val_predict", "cross_val_score", "cross_validate"],
+    "treecv.report": ["Result"],
+    "treecv.strategies": ["STRATEGIES", "Standard", "Strategy", "Tree", "choose", "run"],
+}
+
+
+def in_a_new_interpreter(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_the_public_names():
+    assert treecv.__all__ == PUBLIC
+    assert dir(treecv) == sorted([*PUBLIC, "__version__"])
+    for name in PUBLIC:
+        assert getattr(treecv, name).__name__ == name
+
+
+def test_the_names_of_the_parts():
+    found = {}
+    for part in pkgutil.iter_modules(treecv.__path__, "treecv."):
+        if part.ispkg:
+            found[part.name] = getattr(importlib.import_module(part.name), "__all__", None)
+    assert {name: names for name, names in found.items() if names is not None} == SUPPORTED
+    for module, names in SUPPORTED.items():
+        for name in names:
+            assert hasattr(importlib.import_module(module), name)
+
+
+def test_a_public_name_is_the_object_where_it_lives():
+    for name in PUBLIC:
+        home = estimators if name in estimators.__all__ else model_selection
+        assert getattr(treecv, name) is getattr(home, name)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'treecv' has no attribute 'nothing'"):
+        treecv.nothing  # noqa: B018 - the access is the test
+    with pytest.raises(ImportError, match="cannot import name 'nothing' from 'treecv'"):
+        exec("from treecv import nothing", {})  # noqa: S102 - as a user would write it
+
+
+def test_importing_loads_nothing_until_a_name_is_used():
+    heavy = "{'numpy', 'scipy', 'sklearn', 'joblib', 'matplotlib', 'pandas'}"
+    code = f"import sys, treecv; dir(treecv); treecv.__version__; print(*({heavy} & set(sys.modules)))"
+    assert in_a_new_interpreter(code) == []
+    parts = "[name for name in sys.modules if name.startswith('treecv.')]"
+    assert in_a_new_interpreter(f"import sys, treecv; print(*{parts})") == []
+
+
+@pytest.mark.parametrize("module", ["treecv.tree", "treecv.learner", "treecv.records", "treecv.errors"])
+def test_the_algorithm_needs_no_framework(module):
+    heavy = "{'numpy', 'scipy', 'sklearn'}"
+    assert in_a_new_interpreter(f"import sys, {module}; print(*({heavy} & set(sys.modules)))") == []
+
+
+def test_cross_validation_loads_no_extra():
+    code = (
+        "import sys\nfrom treecv import LSQSGD, cross_val_score\n"
+        "cross_val_score(LSQSGD(0.1), [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0], cv=2)\n"
+        "print(*({'matplotlib', 'dask', 'torch', 'river', 'typer'} & set(sys.modules)))"
+    )
+    assert in_a_new_interpreter(code) == []
+
+
+def test_the_version_is_the_projects():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert treecv.__version__ == project["version"]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_shows_how_it_is_used(name):
+    documented = getattr(treecv, name)
+    text = inspect.getdoc(documented)
+    assert "\nExamples\n--------\n" in text
+    assert "\nParameters\n----------\n" in text or "The parameters are those of `cross_validate`" in text
+    assert doctest.DocTestParser().get_examples(text)
+
+
+@pytest.mark.parametrize("name", ["cross_validate", "cross_val_score", "cross_val_predict"])
+def test_every_parameter_is_described(name):
+    text = inspect.getdoc(treecv.cross_validate) + inspect.getdoc(getattr(treecv, name))
+    for parameter in inspect.signature(getattr(treecv, name)).parameters:
+        assert any(
+            parameter in line.split(" : ")[0].replace(",", " ").split() or f"`{parameter}`" in line
+            for line in text.splitlines()
+        ), parameter
+
+
+@pytest.mark.parametrize("name", ["LSQSGD", "Pegasos"])
+def test_every_public_method_has_a_docstring(name):
+    owner = getattr(treecv, name)
+    for method, function in inspect.getmembers(owner, inspect.isfunction):
+        if function.__module__.startswith("treecv.") and not method.startswith("_"):
+            assert function.__doc__, method
+    assert {"fit", "partial_fit", "predict"} <= set(dir(owner))
+
+
+def test_the_package_says_it_is_typed():
+    assert (Path(treecv.__file__).parent / "py.typed").exists()

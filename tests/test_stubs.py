@@ -1,0 +1,22 @@
+"""The stub of the extension is what nanobind writes for the module that was built."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import treecv
+from cases import PYTHON, SANITIZED
+from treecv import kernels
+
+
+@pytest.mark.skipif(PYTHON, reason="TREECV_IMPLEMENTATION=python keeps the extension out")
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers are preloaded into the stub generator too")
+@pytest.mark.parametrize("level", kernels.LEVELS)
+def test_the_stub_is_up_to_date(level, tmp_path):
+    written = tmp_path / "written.pyi"
+    command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", f"treecv._core_{level}", "-o", written]
+    subprocess.run(command, check=True)
+    stored = Path(treecv.__file__).parent / f"_core_{level}.pyi"
+    assert stored.read_text() == written.read_text(), "write it anew with: make stubs"
