@@ -595,14 +595,15 @@ class TestResult:
         assert (tree.record.k, tree.record.n_rows, tree.record.order, tree.record.seed) == (8, 80, "fixed", 0)
         assert tree.record.trainings == chunk_updates(8) / 8 == 3
         assert tree.record.counts.row_updates == 240
-        assert tree.what.startswith("The score of one pass over the training rows in stored order, over 8 folds of 80")
-        assert "share" in tree.what
+        assert tree.what.startswith("The score of one pass over the training rows, fold after fold")
+        assert "8 folds of 80 rows, models that share" in tree.what
         standard = cross_validate(estimator, X, y, cv=KFold(8), strategy="standard")
         assert (standard.strategy, standard.exact, standard.record.trainings) == ("standard", True, 7)
         assert "from scratch" in standard.what.rpartition(";")[2]
+        assert "in stored order" in standard.what
         assert "share" not in standard.what
 
-    @pytest.mark.parametrize(("order", "words"), [("randomized", "drawn anew"), ("blocks", "permuted inside each")])
+    @pytest.mark.parametrize(("order", "words"), [("randomized", "drawn anew"), ("blocks", "each fold permuted")])
     def test_says_the_order(self, estimator, order, words):
         X, y = problem(estimator)
         assert words in cross_validate(estimator, X, y, cv=KFold(3), order=order).what

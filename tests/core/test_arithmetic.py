@@ -131,6 +131,15 @@ def test_overflow_and_strange_numbers_take_the_same_course(learner, dtype, value
     assert_same_bits(learner.predict(state, Rows(X)), plain.predict(expected, Rows(X)))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_margin_of_exactly_one_is_enough(dtype):
+    X, y = np.array([[1.0], [0.5], [0.75]], dtype), np.ones(3, np.int32)
+    learner = learners.Pegasos(alpha=0.5, fit_intercept=False)
+    for either in (learner, reference_of(learner)):
+        assert trained(either, X[:2], y[:2])["v"][0][0] == 1
+        assert trained(either, X, y)["v"][0][0] == 1.75
+
+
 def test_an_empty_state_predicts_zero():
     X, _ = table(4, 3)
     for learner in LEARNERS:

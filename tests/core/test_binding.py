@@ -239,8 +239,7 @@ def test_another_thread_makes_progress_meanwhile(method):
     finally:
         done.set()
         ticking.join()
-    assert end - begin > 0.05
-    assert sum(begin < moment < end for moment in moments) > 10 * (end - begin)
+    assert sum(begin < moment < end for moment in moments) > 2  # of about a hundred; with the lock held none
 
 
 def test_a_walk_may_run_in_any_thread():

@@ -1,7 +1,7 @@
 """Joins a learner's reference arithmetic, written in Python, with its twin in the core."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,12 @@ def compiled(reference: L) -> L:
     if kernels.core is None:
         reference.__qualname__ = reference.__name__
         return reference
-    namespace = {"__doc__": reference.__doc__, "__module__": reference.__module__, "__slots__": ()}
+    namespace = {
+        "core_name": reference.__name__,
+        "__doc__": reference.__doc__,
+        "__module__": reference.__module__,
+        "__slots__": (),
+    }
     return cast(L, type(reference.__name__, (_Compiled, reference), namespace))
 
 
@@ -35,6 +40,7 @@ class _Compiled:
     """The arithmetic and the walk of the core."""
 
     __slots__ = ()
+    core_name: ClassVar[str]
 
     def update(self, state: State, rows: Rows) -> None:
         """Let `state` learn `rows`, in their order."""
@@ -80,7 +86,7 @@ class _Compiled:
                 f"{type(self).__name__}: a state of {state.dtype[1].base} cannot read rows of {X.dtype}: "
                 f"use X.astype({state.dtype[1].base.name!r})."
             )
-        name = f"{type(self).__name__}{X.dtype.name.capitalize()}"
+        name = f"{self.core_name}{X.dtype.name.capitalize()}"
         return getattr(kernels.core, name)(X.shape[1], **self.settings())  # type: ignore[attr-defined]
 
     def _targets(self, rows: Rows) -> NDArray[Any]:

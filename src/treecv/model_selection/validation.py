@@ -67,7 +67,9 @@ def cross_validate(
     strategy : {"auto", "tree", "standard"} or strategy
         How the scores come about; "auto" is "tree" for these estimators.
     order : {"fixed", "randomized", "blocks"}
-        The order in which an update learns its rows.
+        The order in which an update learns its rows: fold after fold as stored, all permuted together, or
+        fold after fold with each permuted. Stratified folds (an int `cv`, for classifiers) tend to end in a
+        run of one class, which misleads a learner that trusts its last rows: use one of the other two there.
     seed : int, optional
         Names the permutations of the other two orders. None: a new one, kept in ``result.record``.
     max_objects : int

@@ -32,17 +32,13 @@ class Result(dict[str, Any]):
     def what(self) -> str:
         """One sentence on what was estimated."""
         record = self.record
-        learnt = {
-            "fixed": "in stored order",
-            "randomized": "in an order drawn anew for each update",
-            "blocks": "chunk by chunk, permuted inside each chunk",
-        }[record.order]
-        how = (
-            "each fold's model trained from scratch"
-            if record.strategy == "standard"
-            else "models that share training share it, so the rows come in another order than from scratch"
-        )
+        if record.strategy == "standard":
+            how = "each fold's model trained from scratch"
+            learnt = {"fixed": "in stored order", "blocks": "fold after fold, each permuted"}
+        else:
+            how = "models that share training rows share their training"
+            learnt = {"fixed": "fold after fold, as the tree hands them down", "blocks": "likewise, each fold permuted"}
+        order = learnt.get(record.order, "in an order drawn anew for each update")
         return (
-            f"The score of one pass over the training rows {learnt}, over {record.k} folds of "
-            f"{record.n_rows} rows; {how}."
+            f"The score of one pass over the training rows, {order}; {record.k} folds of {record.n_rows} rows, {how}."
         )

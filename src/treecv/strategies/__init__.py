@@ -35,7 +35,7 @@ class Strategy(Protocol):
         """The cost for k folds, in passes over all rows."""
 
     def exact(self, learner: Any) -> bool:
-        """Whether the scores equal those of training each fold from scratch in stored order."""
+        """Whether the scores equal those of training each fold from scratch."""
 
     def plan(self, feed: Feed, schema: Schema) -> serial.Plan:
         """The work, for an engine."""
