@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench claims sanitize format stubs clean
+.PHONY: demo test lint bench claims sanitize reference format stubs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -23,6 +23,11 @@ sanitize: .venv/installed
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TREECV_SANITIZED=build/sanitized \
 	    PYTHONPATH="build/sanitized:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 	    $(BIN)/python -S -m pytest tests/core -p no:cacheprovider --capture=sys $(PYTEST)
+
+# The laws and the golden bits with Python's reference arithmetic in place of the core.
+reference: .venv/installed
+	TREECV_IMPLEMENTATION=python $(BIN)/python -m pytest tests/test_learners.py tests/test_tree.py \
+	    tests/test_strategies.py tests/test_order.py tests/test_golden.py $(PYTEST)
 
 lint: .venv/installed
 	$(BIN)/ruff format --check .

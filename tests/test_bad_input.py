@@ -594,3 +594,20 @@ class TestFailingScorers:
         with pytest.warns(UserWarning, match="Scoring failed on 5 of 5 folds.*mix of binary and continuous"):
             scores = cross_val_score(Pegasos(), X, LABELS, scoring=scorer)
         assert np.isnan(scores).all()
+
+
+class TestSubclasses:
+    """A learner stands for the methods of the class that names it; a subclass that changes them is not asked."""
+
+    @pytest.mark.parametrize("method", ["fit", "partial_fit", "predict", "decision_function"])
+    def test_changed_methods_are_refused(self, method):
+        changed = type("Changed", (Pegasos,), {method: getattr(Pegasos, method)})
+        with pytest.raises(CapabilityError, match=rf"Changed overrides {method}, but inherits a `__treecv_learner__`"):
+            cross_val_score(changed(), X, LABELS, cv=KFold(3))
+
+    def test_other_methods_and_a_learner_of_its_own_are_fine(self):
+        other = type("Other", (Pegasos,), {"describe": lambda self: "svm"})
+        own = type("Own", (other,), {"predict": Pegasos.predict, "__treecv_learner__": Pegasos.__treecv_learner__})
+        expected = cross_val_score(Pegasos(), X, LABELS, cv=KFold(3))
+        for estimator in (other(), own()):
+            np.testing.assert_array_equal(cross_val_score(estimator, X, LABELS, cv=KFold(3)), expected)

@@ -630,3 +630,33 @@ class TestResult:
         assert restored.record == result.record
         np.testing.assert_array_equal(restored["test_score"], result["test_score"])
         assert pd.DataFrame({"score": result["test_score"]}).shape == (4, 1)
+
+
+class TestNamedColumns:
+    """A data frame stays one for whoever sees the user's data; nobody warns about names that went missing."""
+
+    X, y = table()
+    frame = pd.DataFrame(X, columns=list("abcde"))
+
+    def test_fitted_estimators_know_the_names(self, estimator):
+        y = (self.y > 0) if is_classifier(estimator) else self.y
+        for fitted in cross_validate(estimator, self.frame, y, cv=KFold(3), return_estimator=True)["estimator"]:
+            assert fitted.feature_names_in_.tolist() == list("abcde")
+            fitted.predict(self.frame)
+
+    def test_scorers_and_splitters_get_the_frame(self, estimator):
+        seen = []
+
+        class Splitter(KFold):
+            def split(self, X, y=None, groups=None):
+                seen.append(type(X))
+                return super().split(X, y, groups)
+
+        def scorer(fitted, X, y):
+            seen.append(type(X))
+            return float(fitted.predict(X).mean())
+
+        y = (self.y > 0) if is_classifier(estimator) else self.y
+        scores = cross_val_score(estimator, self.frame, y, cv=Splitter(3), scoring=scorer)
+        assert seen == [pd.DataFrame] * 4
+        np.testing.assert_array_equal(scores, cross_val_score(estimator, self.X, y, cv=KFold(3), scoring=scorer))
