@@ -12,17 +12,18 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/python -m pytest $(PYTEST)
 
-# The core again, with the address and undefined-behaviour sanitizers, under the tests that reach into it.
+# The core again, with the address and undefined-behaviour sanitizers, under the tests that reach into it; and
+# with registers four times as wide, so that the golden bits show that the width changes none.
 # Python runs without site (-S), whose finder for the editable install would come before PYTHONPATH;
 # tests/core/conftest.py looks whether it is the sanitized core that was loaded.
 sanitize: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/sanitized --upgrade \
-	    --config-settings=cmake.define.TREECV_SANITIZE=ON --config-settings=install.strip=false \
+	    --config-settings=cmake.define.TREECV_SANITIZE=ON --config-settings=cmake.define.TREECV_BASELINE_REGISTER_BYTES=64 --config-settings=install.strip=false \
 	    --config-settings=build-dir=build/sanitize .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so.6)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TREECV_SANITIZED=build/sanitized \
 	    PYTHONPATH="build/sanitized:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
-	    $(BIN)/python -S -m pytest tests/core -p no:cacheprovider --capture=sys $(PYTEST)
+	    $(BIN)/python -S -m pytest tests/core tests/test_golden.py -p no:cacheprovider --capture=sys $(PYTEST)
 
 # The laws and the golden bits with Python's reference arithmetic in place of the core.
 reference: .venv/installed

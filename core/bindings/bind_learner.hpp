@@ -36,6 +36,8 @@ inline void require(bool condition, const char* message) {
 
 inline const std::byte* bytes_of(const ReadOnlyBytes& state, std::size_t expected) {
     require(state.size() == expected, "the state has not the size this learner needs for these rows");
+    require(reinterpret_cast<std::uintptr_t>(state.data()) % alignof(double) == 0,
+            "the state is not aligned");
     return reinterpret_cast<const std::byte*>(state.data());
 }
 

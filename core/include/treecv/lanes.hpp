@@ -106,6 +106,7 @@ T fold(Register vector) {
 template <class T>
 T sum(Block<T> block) {
     constexpr int n = Block<T>::registers;
+    static_assert(n <= 4, "a register has 16 bytes or more");
     if constexpr (n > 2) unrolled<n / 4 * 2>([&](auto i) { block.part[i] += block.part[i + n / 2]; });
     if constexpr (n > 1) block.part[0] += block.part[1];
     return detail::fold<Block<T>::per_register / 2, T>(block.part[0]);
