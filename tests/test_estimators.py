@@ -96,7 +96,7 @@ class TestArithmetic:
         X, y = problem(estimator)
         fitted = clone(estimator).fit(X.astype(dtype), y)
         assert fitted.schema_.dtype == dtype
-        assert fitted.state_.dtype[1].base == dtype
+        assert fitted.state_.dtype[2].base == dtype
         np.testing.assert_allclose(weights_of(fitted), weights_of(clone(estimator).fit(X, y)), rtol=1e-4, atol=1e-5)
 
 

@@ -53,19 +53,61 @@ def test_pegasos_tells_two_classes_apart():
         learners.Pegasos().init(Schema(9, 2, "float64", ["a", "b", "c"]))
 
 
-@pytest.mark.skipif("walk" not in dir(learners.Pegasos), reason="Python's arithmetic reads rows of any dtype")
+EITHER = [either for learner in LEARNERS for either in (learner, reference_of(learner))]
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_state_reads_rows_of_its_own_dtype_only(dtype):
-    """States of both dtypes may have the same size, so the core cannot tell."""
+@pytest.mark.parametrize("learner", EITHER, ids=repr)
+def test_a_state_reads_rows_of_its_own_dtype_and_width_only(learner, dtype):
+    """States of both dtypes, or of several widths, may have the same size, so the core cannot tell."""
     X, y = table(8, 5, dtype)
     other = {"float32": "float64", "float64": "float32"}[dtype]
-    for learner in LEARNERS:
-        state = trained(learner, X, y)
-        before = state.copy()
-        for use in (learner.update, learner.predict):
-            with pytest.raises(InputError, match=rf"a state of {dtype} cannot read rows of {other}.*astype\('{dtype}'"):
-                use(state, Rows(X.astype(other), y))
-        assert_same_bits(state, before)
+    state = trained(learner, X, y)
+    before = state.copy()
+    for use in (learner.update, learner.predict):
+        with pytest.raises(InputError, match=rf"a state of {dtype} cannot read rows of {other}.*astype\('{dtype}'"):
+            use(state, Rows(X.astype(other), y))
+        with pytest.raises(InputError, match=r"a state of 5 features cannot read rows of 4"):
+            use(state, Rows(X[:, :4], y))
+    assert_same_bits(state, before)
+
+
+@pytest.mark.parametrize("learner", EITHER, ids=repr)
+def test_weights_are_refused_not_ignored(learner):
+    X, y = table(8, 5)
+    with pytest.raises(CapabilityError, match=f"{type(learner).__name__} does not weigh rows, but got weights"):
+        learner.update(learner.init(schema_of(X)), Rows(X, y, np.ones(8)))
+
+
+@pytest.mark.parametrize("learner", EITHER, ids=repr)
+def test_settings_of_single_precision_are_the_same_numbers_in_the_core(learner):
+    X, y = table(30, 5)
+    settings = {k: np.float32(v) if isinstance(v, float) else v for k, v in learner.settings().items()}
+    narrow = type(learner)(**settings)
+    wide = type(learner)(**{k: float(v) if isinstance(v, np.float32) else v for k, v in settings.items()})
+    assert narrow == wide
+    assert_same_bits(trained(narrow, X, y), trained(reference_of(wide) if hasattr(wide, "walk") else wide, X, y))
+
+
+@pytest.mark.parametrize("setting", ["step_size", "radius"])
+@pytest.mark.parametrize(("value", "rounded"), [(1e-60, "0.0"), (1e60, "inf")])
+def test_settings_that_single_precision_cannot_hold(setting, value, rounded):
+    X, _ = table(8, 5, "float32")
+    message = re.escape(f"LSQSGD: {setting}={value!r} is {rounded} in float32: use a number nearer to 1, or X.astype")
+    for kind in (learners.LSQSGD, learners.LSQSGD.reference):
+        learner = kind(**{"step_size": 0.1, setting: value})
+        with pytest.raises(InputError, match=message):
+            learner.init(schema_of(X))
+        learner.init(schema_of(X.astype("float64")))
+
+
+@pytest.mark.parametrize("y", [None, np.array([0, 1, 2, 0]), np.array([0, -1, 1, 0]), np.array([0.0, 1.0, 1.0, 0.0])])
+@pytest.mark.parametrize("kind", [learners.Pegasos, learners.Pegasos.reference])
+def test_classes_must_be_codes(kind, y):
+    X, _ = table(4, 2)
+    learner = kind()
+    with pytest.raises(InputError, match=r"Pegasos: the targets must be codes 0 .. 1 of the classes, as integers"):
+        learner.update(learner.init(schema_of(X)), Rows(X, y))
 
 
 def test_the_average_of_the_iterates_is_the_model():

@@ -17,7 +17,7 @@ from treecv.data import Rows
 from treecv.learner import Schema, State
 from treecv.learners import sums
 from treecv.learners.compiled import compiled
-from treecv.learners.settings import check_flags, check_positive
+from treecv.learners.settings import check_fits, check_flags, check_positive, check_rows
 
 
 @compiled
@@ -51,40 +51,47 @@ class LSQSGD:
     radius: float = 1.0
     fit_intercept: bool = True
 
-    target: ClassVar[Any] = np.float64
     order_free: ClassVar[bool] = False
     shows_nonfinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive(self, "step_size", "radius")
         check_flags(self, "fit_intercept")
+        for name in ("step_size", "radius"):  # a float32 would be another number in the core
+            object.__setattr__(self, name, float(getattr(self, name)))
 
     def settings(self) -> dict[str, Any]:
         """What the core is told."""
         return {
-            "step_size": float(self.step_size),
-            "radius": float(self.radius),
+            "step_size": self.step_size,
+            "radius": self.radius,
             "fit_intercept": bool(self.fit_intercept),
         }
 
     def init(self, schema: Schema) -> State:
         """A state that has learnt nothing."""
+        check_fits(self, schema.dtype, "step_size", "radius")
         size = sums.width(schema.n_features, self.fit_intercept, schema.dtype)
-        return np.zeros(1, sums.record({"w": (schema.dtype, size), "sum": ("float64", size)}))
+        return sums.blank(schema.n_features, {"w": (schema.dtype, size), "sum": ("float64", size)})
 
     def copy(self, state: State) -> State:
         """An independent state."""
         return state.copy()
 
+    def targets(self, rows: Rows) -> NDArray[np.float64]:
+        """The targets in double precision."""
+        return np.ascontiguousarray(rows.y, np.float64)
+
     def update(self, state: State, rows: Rows) -> None:
         """Let `state` learn `rows`, in their order."""
-        learnt = state[0]
+        check_rows(self, state, rows)
+        learnt, y = state[0], self.targets(rows)
         w, one = learnt["w"], learnt["w"].dtype.type
         step, radius = one(self.step_size), one(self.radius)
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in the predictions
             for row in rows.order():
                 x = sums.completed(rows.X[row], self.fit_intercept, len(w))
-                w += -step * (sums.dot(w, x) - one(rows.y[row])) * x  # type: ignore[index]
+                w += -step * (sums.dot(w, x) - one(y[row])) * x
                 square = sums.dot(w, w)
                 if square > radius * radius:
                     w *= radius / np.sqrt(square) + (square - square)
@@ -93,6 +100,7 @@ class LSQSGD:
 
     def predict(self, state: State, rows: Rows) -> NDArray[np.float64]:
         """The predicted target of each row."""
+        check_rows(self, state, rows)
         total, t = state[0]["sum"], int(state[0]["count"])
         if t == 0:
             return np.zeros(len(rows))

@@ -18,7 +18,7 @@ from treecv.errors import InputError
 from treecv.learner import Schema, State
 from treecv.learners import sums
 from treecv.learners.compiled import compiled
-from treecv.learners.settings import check_flags, check_positive
+from treecv.learners.settings import check_codes, check_flags, check_positive, check_rows
 
 
 @compiled
@@ -49,17 +49,17 @@ class Pegasos:
     alpha: float = 1e-4
     fit_intercept: bool = True
 
-    target: ClassVar[Any] = np.int32
     order_free: ClassVar[bool] = False
     shows_nonfinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive(self, "alpha")
         check_flags(self, "fit_intercept")
+        object.__setattr__(self, "alpha", float(self.alpha))  # a float32 would be another number in the core
 
     def settings(self) -> dict[str, Any]:
         """What the core is told."""
-        return {"alpha": float(self.alpha), "fit_intercept": bool(self.fit_intercept)}
+        return {"alpha": self.alpha, "fit_intercept": bool(self.fit_intercept)}
 
     def init(self, schema: Schema) -> State:
         """A state that has learnt nothing."""
@@ -69,18 +69,24 @@ class Pegasos:
                 f"{list(schema.classes)[:5]}. Make it one class against the rest (y == label)."
             )
         size = sums.width(schema.n_features, self.fit_intercept, schema.dtype)
-        return np.zeros(1, sums.record({"v": (schema.dtype, size)}))
+        return sums.blank(schema.n_features, {"v": (schema.dtype, size)})
 
     def copy(self, state: State) -> State:
         """An independent state."""
         return state.copy()
 
+    def targets(self, rows: Rows) -> NDArray[np.int32]:
+        """The classes as codes 0 and 1."""
+        check_codes(self, rows.y, 2)
+        return np.ascontiguousarray(rows.y, np.int32)
+
     def update(self, state: State, rows: Rows) -> None:
         """Let `state` learn `rows`, in their order."""
-        learnt = state[0]
+        check_rows(self, state, rows)
+        learnt, codes = state[0], self.targets(rows)
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow shows in the predictions
             for row in rows.order():
-                sign = 1 if rows.y[row] else -1  # type: ignore[index]  # targets are there to learn
+                sign = 1 if codes[row] else -1
                 x = sums.completed(rows.X[row], self.fit_intercept, len(learnt["v"]))
                 t = int(learnt["count"])
                 if t == 0 or float(sign * sums.dot(learnt["v"], x)) < self.alpha * t:
@@ -89,6 +95,7 @@ class Pegasos:
 
     def predict(self, state: State, rows: Rows) -> NDArray[np.float64]:
         """<w, x> of each row: positive for the class coded 1."""
+        check_rows(self, state, rows)
         v, t = state[0]["v"], int(state[0]["count"])
         if t == 0:
             return np.zeros(len(rows))

@@ -39,14 +39,17 @@ def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     return acc[0]
 
 
-def record(n_vectors: dict[str, tuple[Any, int]]) -> np.dtype[Any]:
-    """The layout of a state: a count of rows, padded to a block, and vectors of whole blocks.
+def blank(n_features: int, vectors: dict[str, tuple[Any, int]]) -> NDArray[Any]:
+    """A state that has learnt nothing: counts of rows and features, padded to a block, and vectors of blocks.
 
     The core walks over the same bytes (`core/include/treecv/learner.hpp`).
     """
-    offset, formats, offsets = BLOCK_BYTES, ["i8"], [0]
-    for dtype, size in n_vectors.values():
+    offset, formats, offsets = BLOCK_BYTES, ["i8", "i8"], [0, 8]
+    for dtype, size in vectors.values():
         formats.append(np.dtype((dtype, (size,))))  # type: ignore[arg-type]  # NumPy's own stubs lag
         offsets.append(offset)
         offset += np.dtype(dtype).itemsize * size
-    return np.dtype({"names": ["count", *n_vectors], "formats": formats, "offsets": offsets, "itemsize": offset})
+    names = ["count", "n_features", *vectors]
+    state = np.zeros(1, np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": offset}))
+    state["n_features"] = n_features
+    return state
