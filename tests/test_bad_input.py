@@ -91,8 +91,8 @@ class TestFeatures:
             (X[:, 0], ValueError, "Expected 2D array, got 1D array instead"),
             (X[:, :, np.newaxis], ValueError, "Found array with dim 3, while dim <= 2 is required by Pegasos"),
             (X[:, :0], ValueError, r"0 feature\(s\) .* while a minimum of 1 is required by Pegasos"),
-            (3.0, ValueError, "Expected 2D array, got scalar array instead"),
-            (None, ValueError, "Expected 2D array, got scalar array instead"),
+            (3.0, InputError, "X=3.0 must be a table of rows: an array, a data frame"),
+            (None, InputError, "X=None must be a table of rows: an array, a data frame"),
             ([[1.0, 2.0], [3.0]] * 30, ValueError, "inhomogeneous"),
         ],
         ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:12],
@@ -125,7 +125,7 @@ class TestTargets:
 
     def test_of_another_length(self, function):
         for estimator, y in ((Pegasos(), LABELS), (LSQSGD(0.1), TARGET)):
-            with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[60, 59\]"):
+            with pytest.raises(ValueError, match=r"X and y differ in length: .*samples: \[60, 59\]. Give one"):
                 function(estimator, X, y[:-1])
 
     def test_missing(self, function):
@@ -136,7 +136,9 @@ class TestTargets:
     @pytest.mark.parametrize("y", [np.c_[LABELS, LABELS], 3, [[[0]], [[1]]] * 30], ids=["two", "scalar", "three"])
     def test_of_another_shape(self, function, y):
         for estimator in (Pegasos(), LSQSGD(0.1)):
-            with pytest.raises(ValueError, match=r"y should be a 1d array, got an array of shape|array with dim 3"):
+            with pytest.raises(
+                ValueError, match=r"y should be a 1d array, got an array of shape|dim 3|y=3 must be one"
+            ):
                 function(estimator, X, y)
 
     def test_one_column_is_taken_with_a_warning(self):
@@ -160,10 +162,17 @@ class TestTargets:
             function(Pegasos(), X, TARGET)
 
     @pytest.mark.parametrize(
-        "y", [[None, "a"] * 30, [np.nan, "a", "b"] * 20, [1, "a"] * 30], ids=["None", "nan", "int"]
+        ("y", "match"),
+        [
+            ([None, "a"] * 30, r"y mixes labels of the types \w+, \w+, which have no order: make them"),
+            ([1, "a"] * 30, r"y mixes labels of the types \w+, \w+, which have no order: make them"),
+            ([np.nan, "a", "b"] * 20, "y contains NaN or infinity: drop these rows, or give them a class"),
+            ([np.nan, 0, 1] * 20, "y contains NaN or infinity: drop these rows, or give them a class"),
+        ],
+        ids=["None", "int", "nan among strings", "nan among numbers"],
     )
-    def test_labels_without_an_order(self, function, y):
-        with pytest.raises(InputError, match=r"y mixes labels of the types \w+, \w+, which have no order: make them"):
+    def test_labels_without_an_order(self, function, y, match):
+        with pytest.raises(InputError, match=match):
             function(Pegasos(), X, np.array(y, object))
 
     @pytest.mark.parametrize(
@@ -189,7 +198,6 @@ class TestTargets:
 
 
 OVERLAP = [(LAST, FIRST), (FIRST, LAST), (FIRST, LAST)]
-LEAVES_OUT = [(LAST, FIRST), (np.r_[FIRST, ROWS[50:]], ROWS[30:50])]
 
 
 class TestFolds:
@@ -207,23 +215,18 @@ class TestFolds:
             (True, "cv=True is not known: use 'loo'"),
             ("LOO", "cv='LOO' is not known: use 'loo', a number"),
             ("", "cv='' is not known: use 'loo'"),
-            ([], r"cv makes 0 fold\(s\): cross-validation needs at least 2"),
-            ([(LAST, FIRST)], r"cv makes 1 fold\(s\): cross-validation needs at least 2"),
-            (PredefinedSplit(ROWS * 0), "PredefinedSplit: fold 0 tests on 60 rows and trains on 0 of 60|makes 1 fold"),
-            (OVERLAP, "every row once, but 0 rows are in no test fold and 30 in several. Use a splitter"),
-            (
-                LEAVES_OUT,
-                "cv: the folds must hold out every row once, but 10 rows are in no test fold and 0 in several",
-            ),
-            (ShuffleSplit(3, random_state=0), "ShuffleSplit: the folds must hold out .* scikit-learn's function"),
-            (TimeSeriesSplit(3), "TimeSeriesSplit: fold 0 tests on 15 rows and trains on 15 of 60; it must"),
-            (PredefinedSplit(np.r_[-1, ROWS[1:] % 3]), "PredefinedSplit: .*, but 1 rows are in no test fold and 0"),
-            (RepeatedKFold(n_splits=3, n_repeats=2), "RepeatedKFold: .* 0 rows are in no test fold and 60 in several"),
-            (LeavePOut(59), "LeavePOut: .* 0 rows are in no test fold and 60 in several"),
-            ([(ROWS, FIRST[:0]), *OVERLAP[:2]], "fold 0 tests on 0 rows and trains on 60 of 60; it must test on some"),
-            ([(ROWS, []), *OVERLAP[:2]], "fold 0 tests on 0 rows and trains on 60 of 60; it must test on some"),
-            ([(LAST[1:], FIRST), (FIRST, LAST)], "fold 0 tests on 30 rows and trains on 29 of 60"),
-            ([(FIRST, FIRST), (FIRST, LAST)], "fold 0 tests on 30 rows and trains on 30 of 60"),
+            (KFold, r"cv=KFold is a class: pass an instance of it, such as KFold\(\)"),
+            ([], "cv makes 0 folds: cross-validation needs at least one"),
+            (PredefinedSplit(ROWS * 0), r"PredefinedSplit makes 1 fold\(s\): cross-validation needs at least 2"),
+            (OVERLAP, "cv: the folds must hold out every row once, but some rows are in several. Use strategy='auto'"),
+            (ShuffleSplit(3, random_state=0), "ShuffleSplit: its folds hold out some rows several times. Use"),
+            (LeavePOut(59), "LeavePOut: its folds hold out some rows several times. Use strategy='auto'"),
+            (TimeSeriesSplit(3, max_train_size=9), "TimeSeriesSplit: fold 1 tests on 15 rows and trains on 9 of 60; "),
+            ([(ROWS, FIRST[:0]), *OVERLAP[:2]], "fold 0 tests on 0 rows and trains on 60 of 60; it must do both"),
+            ([(ROWS, []), *OVERLAP[:2]], "fold 0 tests on 0 rows and trains on 60 of 60; it must do both"),
+            ([(LAST[1:], FIRST), (FIRST, LAST)], "fold 1 tests on 30 rows and trains on 30 of 60; folds must train on"),
+            ([(FIRST, FIRST), (FIRST, LAST)], "fold 0 tests on 30 rows and trains on 30 of 60; folds must train on"),
+            ([*OVERLAP[:2], (FIRST[1:], LAST)], "a fold trains on 29 and tests on 30 of 60 rows"),
             ([(LAST, FIRST), (FIRST, LAST + 1)], "fold 1 names row 60, but X has 60 rows: use 0 .. 59"),
             ([(LAST, FIRST - 1), (FIRST, LAST)], "fold 0 names row -1, but X has 60 rows: use 0 .. 59"),
             ([(LAST, np.r_[FIRST, 0]), (FIRST, LAST)], "fold 0 names a row twice; each must be named once"),
@@ -239,7 +242,7 @@ class TestFolds:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a class rarer than the folds
             with pytest.raises(InputError, match=match):
-                function(Pegasos(), X, LABELS, cv=cv)
+                function(Pegasos(), X, LABELS, cv=cv, strategy="tree")
 
     def test_more_folds_than_members_of_any_class(self):
         most = np.bincount(LABELS).max()
@@ -306,7 +309,7 @@ class TestArguments:
         with pytest.raises(InputError, match=r"strategy='foo' is not known: use one of \['auto', 'tree', 'standard'\]"):
             function(Pegasos(), X, LABELS, strategy="foo")
 
-    @pytest.mark.parametrize("order", ["foo", None, ["fixed"]], ids=str)
+    @pytest.mark.parametrize("order", ["foo", 3, ["fixed"]], ids=str)
     def test_order(self, function, order):
         with pytest.raises(InputError, match=r"order=.* is not known: use one of \['fixed', 'randomized', 'blocks'\]"):
             function(Pegasos(), X, LABELS, order=order)
@@ -364,7 +367,7 @@ class TestArguments:
     @pytest.mark.parametrize("error_score", ["foo", None, [0]], ids=str)
     def test_error_score(self, error_score):
         for function in (cross_validate, cross_val_score):
-            with pytest.raises(InputError, match=r"error_score=.* is not known: use 'raise' or a number"):
+            with pytest.raises(InputError, match="error_score=.*: error_score must be the string 'raise' or a num"):
                 function(Pegasos(), X, LABELS, error_score=error_score)
 
     @pytest.mark.parametrize("cv", ["loo", KFold(59), 40], ids=str)
@@ -379,11 +382,11 @@ class TestEstimators:
         ("estimator", "name"), [(Pegasos, "Pegasos"), (LogisticRegression(), "LogisticRegression"), (None, "NoneType")]
     )
     def test_of_another_kind(self, function, estimator, name):
-        match = f"{name} is not an estimator that treecv can train.*__treecv_learner__.*use scikit-learn's function"
+        match = f"{name} is a class: pass an instance|{name} has no `partial_fit`.*Use strategy='auto'"
         with pytest.raises(CapabilityError, match=match):
-            function(estimator, X, LABELS)
+            function(estimator, X, LABELS, strategy="tree")
         with pytest.raises(TypeError, match=name):
-            function(estimator, X, LABELS)
+            function(estimator, X, LABELS, strategy="tree")
 
     def test_a_learner_that_lacks_a_method_is_told_which(self):
         class Stateless(Pegasos):
@@ -516,13 +519,13 @@ class TestFailingFolds:
         hopeless = with_value(self.X, 1e30, row=3)
         options = {"cv": KFold(6), "scoring": ["neg_max_error", "r2"], "return_estimator": True}
         for estimator in (LSQSGD(0.1), Choking(0.1)):
-            with pytest.raises(UpdateError, match="All 6 folds failed"):
+            with pytest.raises(UpdateError, match="All the 6 fits failed"):
                 cross_validate(estimator, hopeless, TARGET, **options)
 
     @pytest.mark.parametrize("strategy", ["tree", "standard"])
     @pytest.mark.parametrize("estimator", [LSQSGD(0.1), PythonLSQSGD(0.1)], ids=["core", "python"])
     def test_an_overflow_is_raised_if_that_is_asked_for(self, estimator, strategy):
-        match = "fold 0 has predictions that are not finite: an update overflowed. Scale the features, or use a smaller"
+        match = "fold 0 has predictions that are not finite: an update overflowed. Scale the features and the"
         options = {"cv": KFold(6), "strategy": strategy}
         for function in (cross_validate, cross_val_score):
             with pytest.raises(UpdateError, match=match):
@@ -530,11 +533,11 @@ class TestFailingFolds:
         with pytest.raises(UpdateError, match=match):
             cross_val_predict(estimator, self.X, TARGET, **options)
 
-    @pytest.mark.parametrize(("strategy", "folds"), [("tree", "0..2"), ("standard", "0..0")])
+    @pytest.mark.parametrize(("strategy", "folds"), [("tree", "folds 0..2 have"), ("standard", "fold 0 has")])
     def test_the_learners_own_error_is_raised_with_its_folds(self, strategy, folds):
-        with pytest.raises(UpdateError, match=f"folds {folds} have no model: FloatingPointError: choked") as caught:
+        with pytest.raises(FloatingPointError, match="choked") as caught:
             cross_validate(Choking(0.1), self.X, TARGET, cv=KFold(6), error_score="raise", strategy=strategy)
-        assert isinstance(caught.value.__cause__, FloatingPointError)
+        assert caught.value.__notes__ == [f"{folds} no model."]
 
 
 def choosy(estimator, X, y):

@@ -5,6 +5,9 @@
 // margin was below 1 when they came. The last iterate is the model.
 #pragma once
 
+#include <cmath>
+#include <limits>
+
 #include "treecv/learner.hpp"
 
 namespace treecv {
@@ -28,7 +31,9 @@ class Pegasos {
         std::int64_t& t = count(state);
         const T sign = y ? T(1) : T(-1);
         const double margin = static_cast<double>(sign * dot(v, x));
-        if (t == 0 || margin < alpha_ * static_cast<double>(t)) add(v, sign, x);
+        // A margin that overflowed to NaN must not pass for a row that was learnt: it makes all weights NaN.
+        if (t == 0 || !(margin >= alpha_ * static_cast<double>(t)))
+            add(v, std::isnan(margin) ? std::numeric_limits<T>::quiet_NaN() : sign, x);
         ++t;
     }
 

@@ -16,7 +16,8 @@ def encode(y: NDArray[Any], name: str = "y") -> tuple[NDArray[Any], NDArray[np.i
     Labels that are small integers are counted instead of sorted: half a million rows take a millisecond
     or two, and no memory beyond the codes.
     """
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
+    missing = y.dtype.kind == "O" and bool((y != y).any())  # noqa: PLR0124 - NaN and NA are not themselves
+    if missing or (y.dtype.kind == "f" and not np.isfinite(y).all()):
         raise InputError(f"{name} contains NaN or infinity: drop these rows, or give them a class of their own.")
     if y.dtype.kind == "b" and y.any() and not y.all():
         return np.array([False, True]), y.astype(np.int32)

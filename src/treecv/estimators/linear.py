@@ -37,6 +37,7 @@ class OnePassLinear(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def _learn(self, X: NDArray[Any], y: NDArray[Any]) -> None:
         if not self.state_.flags.writeable:  # joblib maps the arrays of a large model from a file
             self.state_ = np.array(self.state_)
+        self.learner_ = self.__treecv_learner__(self.schema_)  # settings may have changed since the last rows
         self.learner_.update(self.state_, Rows(readable(X), y))
 
     def _respond(self, X: Any) -> NDArray[np.float64]:

@@ -52,6 +52,7 @@ class LSQSGD:
     fit_intercept: bool = True
 
     order_free: ClassVar[bool] = False
+    call_free: ClassVar[bool] = True
     shows_nonfinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

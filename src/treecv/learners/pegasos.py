@@ -50,6 +50,8 @@ class Pegasos:
     fit_intercept: bool = True
 
     order_free: ClassVar[bool] = False
+    call_free: ClassVar[bool] = True
+    margins: ClassVar[bool] = True
     shows_nonfinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -89,8 +91,9 @@ class Pegasos:
                 sign = 1 if codes[row] else -1
                 x = sums.completed(rows.X[row], self.fit_intercept, len(learnt["v"]))
                 t = int(learnt["count"])
-                if t == 0 or float(sign * sums.dot(learnt["v"], x)) < self.alpha * t:
-                    learnt["v"] += x.dtype.type(sign) * x
+                margin = float(sign * sums.dot(learnt["v"], x))
+                if t == 0 or not margin >= self.alpha * t:  # NaN, from an overflow, makes all weights NaN
+                    learnt["v"] += x.dtype.type(sign if margin == margin else np.nan) * x  # noqa: PLR0124
                 learnt["count"] = t + 1
 
     def predict(self, state: State, rows: Rows) -> NDArray[np.float64]:
