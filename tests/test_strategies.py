@@ -175,7 +175,7 @@ def test_a_failing_update_fails_the_folds_that_contain_the_row(strategy):
         assert sink.failed.tolist() == [1] * 4
         spared = [row for row in range(*chunks.span(own, own)) if row != poisoned]
         assert np.flatnonzero(np.isfinite(sink.predicted)).tolist() == spared
-        with pytest.raises(UpdateError, match=r"have no model: FloatingPointError: not finite"):
+        with pytest.raises(UpdateError, match=r"ha(ve|s) no model: FloatingPointError: not finite"):
             raise sink.error
         assert isinstance(sink.error.__cause__, FloatingPointError)
 

@@ -127,9 +127,9 @@ Task<L> task(const L& learner, const Matrix<const typename L::Value>& X,
     const auto rows = rows_of(learner, X, std::optional<Vector<const Target>>(y), index);
     const std::int64_t n = length(X.shape(0), index);
     const Chunks chunks{data_or_null(offsets), offsets ? static_cast<std::int64_t>(offsets->size()) - 1 : n};
-    require(chunks.k >= 1 && chunks.begin(0) == 0 && chunks.begin(chunks.k) == n &&
+    require(chunks.k >= 1 && chunks.begin(0) >= 0 && chunks.begin(chunks.k) == n &&
                 (!offsets || std::is_sorted(offsets->data(), offsets->data() + offsets->size())),
-            "the offsets of the chunks must run from 0 to the number of rows");
+            "the offsets of the chunks must rise from 0 or more to the number of rows");
     require(n <= std::int64_t{0xffffffff} || order_named(order) == Order::fixed,
             "only the order 'fixed' is offered for more than 4294967295 rows");
     require(static_cast<std::int64_t>(failed.size()) == chunks.k, "`failed` needs one byte a fold");

@@ -6,17 +6,23 @@ a capability is a method that is there.
 
     copy(state)                an independent state
     save(state) -> mark        and revert(state, mark): undo all updates since the mark
+    respond(state, rows, m)    what another method than predict says of each row
+    fitted(state)              the estimator that a user would have after these updates
     walk(feed, ...)            a whole subtree at once, in the compiled core
     repeat(feed, ...)          many trainings from scratch at once, in the compiled core
 
-and two things that it may say about itself:
+and things that it may say about itself:
 
+    as_given                   True: it takes rows as the user passed them, not as arrays of numbers and codes
     order_free                 True: what is learnt does not depend on the order of the rows
+    call_free                  True: nor on how the rows are divided into updates
+    margins                    True: `predict` of a classifier gives decision values, whose sign (or largest column)
+                               is the class; else it gives codes of classes, or labels where rows are as given
+    draws                      True: it draws random numbers, and wants those of the place of an update
     shows_nonfinite            True: a row with NaN or infinity never gets a finite prediction
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -75,14 +81,21 @@ def require(candidate: object, needs: Sequence[str], purpose: str) -> None:
         )
 
 
-@contextmanager
-def branch(learner: Any, state: State) -> Iterator[State]:
+class branch:  # noqa: N801 - used like a function
     """Lend a state to one subtree; afterwards `state` is as it was."""
-    if not hasattr(learner, "revert"):
-        yield learner.copy(state)
-        return
-    mark = learner.save(state)
-    try:
-        yield state
-    finally:  # a failed subtree must not spoil its sibling
-        learner.revert(state, mark)
+
+    __slots__ = ("learner", "mark", "reverts", "state")
+
+    def __init__(self, learner: Any, state: State) -> None:
+        self.learner, self.state = learner, state
+        self.reverts = hasattr(learner, "revert")
+
+    def __enter__(self) -> State:
+        if not self.reverts:
+            return self.learner.copy(self.state)
+        self.mark = self.learner.save(self.state)
+        return self.state
+
+    def __exit__(self, *_: object) -> None:
+        if self.reverts:  # a failed subtree must not spoil its sibling
+            self.learner.revert(self.state, self.mark)

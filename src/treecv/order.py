@@ -41,6 +41,11 @@ class Stream:
             stream.key = _mix(((stream.key ^ place) + _GOLDEN) & _MASK)
         return stream
 
+    def __call__(self, n: int) -> int:
+        """The n-th number, of 64 random bits."""
+        number: int = _mix((self.key + (n + 1) * _GOLDEN) & _MASK)
+        return number
+
     def numbers(self, size: int) -> NDArray[np.uint64]:
         """The first `size` numbers, each of 64 random bits."""
         steps = np.arange(1, size + 1, dtype=np.uint64)

@@ -53,8 +53,9 @@ class Sink(Protocol):
 
 def halves(node: Node) -> tuple[Step, Step]:
     """Learn the second half and descend into the first; then the reverse."""
-    middle = (node.first + node.last) // 2
-    first, second = Node(node.first, middle), Node(middle + 1, node.last)
+    begin, end = node
+    middle = (begin + end) // 2
+    first, second = Node(begin, middle), Node(middle + 1, end)
     return Step(node, second, first, 0), Step(node, first, second, 1)
 
 
@@ -81,8 +82,9 @@ def walk(learner: Learner, state: State, node: Node, feed: Feed, sink: Sink) -> 
 
     One state per level is alive: the first child gets a branch, the second one its parent's state.
     """
-    if node.size == 1:
-        sink.leaf(node.first, state)
+    begin, end = node
+    if begin == end:
+        sink.leaf(begin, state)
         return
     first, second = halves(node)
     with branch(learner, state) as model:

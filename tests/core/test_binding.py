@@ -105,12 +105,12 @@ WALK = [
     ({"first": -1}, ValueError, "no such node"),
     ({"last": N}, ValueError, "no such node"),
     ({"first": 3, "last": 2}, ValueError, "no such node"),
-    (offsets(0, 5, N - 1), ValueError, "from 0 to the number of rows"),
-    (offsets(0, 5, N + 1), ValueError, "from 0 to the number of rows"),
-    (offsets(1, 5, N), ValueError, "from 0 to the number of rows"),
-    (offsets(0, 12, 7, N), ValueError, "from 0 to the number of rows"),
-    (offsets(0, -7, N), ValueError, "from 0 to the number of rows"),
-    (offsets(0), ValueError, "from 0 to the number of rows"),
+    (offsets(0, 5, N - 1), ValueError, "from 0 or more to the number of rows"),
+    (offsets(0, 5, N + 1), ValueError, "from 0 or more to the number of rows"),
+    (offsets(-1, 5, N), ValueError, "from 0 or more to the number of rows"),
+    (offsets(0, 12, 7, N), ValueError, "from 0 or more to the number of rows"),
+    (offsets(0, -7, N), ValueError, "from 0 or more to the number of rows"),
+    (offsets(0), ValueError, "from 0 or more to the number of rows"),
 ]
 STANDARD = [
     ({"folds": np.array([0, N])}, ValueError, "no such fold"),

@@ -6,6 +6,7 @@
 
 namespace treecv {
 
+// Positions before the first fold belong to none: every model learns them.
 struct Chunks {
     const std::int64_t* offsets;  // k + 1 of them; null: one row each
     std::int64_t k;
@@ -24,15 +25,19 @@ struct Lesson {
     std::int64_t chunks() const { return last - first + 1 - (skip <= last ? 1 : 0); }
 };
 
-// The positions of a lesson, numbered from 0.
+// The positions of a lesson, numbered from 0. All but a chunk is everything else, what is in no fold as well.
 class Stretch {
   public:
     Stretch(const Chunks& chunks, const Lesson& lesson)
         : begin_(chunks.begin(lesson.first)), end_(chunks.end(lesson.last)), gap_begin_(end_), gap_(0) {
         if (lesson.skip > lesson.last) return;
+        begin_ = 0;
         gap_begin_ = chunks.begin(lesson.skip);
         gap_ = chunks.end(lesson.skip) - gap_begin_;
     }
+
+    // Those before the first fold.
+    static Stretch before(const Chunks& chunks) { return {0, chunks.begin(0)}; }
 
     std::int64_t size() const { return end_ - begin_ - gap_; }
 
@@ -42,6 +47,8 @@ class Stretch {
     }
 
   private:
+    Stretch(std::int64_t begin, std::int64_t end) : begin_(begin), end_(end), gap_begin_(end), gap_(0) {}
+
     std::int64_t begin_, end_, gap_begin_, gap_;
 };
 

@@ -42,6 +42,8 @@ class Feed {
         if (order_ == Order::fixed) return in_order(state, Stretch(chunks_, lesson));
         const Stream place = stream_.at(first).at(last).at(side);
         if (order_ == Order::randomized) return permuted(state, Stretch(chunks_, lesson), place);
+        if (lesson.skip <= lesson.last && chunks_.begin(0) > 0)
+            permuted(state, Stretch::before(chunks_), place.at(chunks_.k));
         for (std::int64_t chunk = lesson.first; chunk <= lesson.last; ++chunk)
             if (chunk != lesson.skip)
                 permuted(state, Stretch(chunks_, Lesson::of(chunk, chunk)), place.at(chunk));

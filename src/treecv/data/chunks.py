@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 class Chunks:
     """k folds over n positions; fold i is offsets[i] .. offsets[i + 1] - 1.
 
-    Without offsets every position is a fold of its own: leave-one-out needs no memory for its folds.
+    Positions before the first fold belong to none: every model learns them. Without offsets every position
+    is a fold of its own: leave-one-out needs no memory for its folds.
     """
 
     n_rows: int
@@ -22,6 +23,11 @@ class Chunks:
         return self.n_rows if self.offsets is None else len(self.offsets) - 1
 
     @property
+    def before(self) -> int:
+        """How many positions come before the first fold."""
+        return 0 if self.offsets is None else int(self.offsets[0])
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """The rows of each fold."""
         return np.ones(self.n_rows, np.int64) if self.offsets is None else np.diff(self.offsets)
@@ -31,3 +37,9 @@ class Chunks:
         if self.offsets is None:
             return first, last + 1
         return int(self.offsets[first]), int(self.offsets[last + 1])
+
+    def held_out(self) -> "Chunks":
+        """The same folds over the positions that are in one."""
+        if not self.before:
+            return self
+        return Chunks(self.n_rows - self.before, np.asarray(self.offsets) - self.before)

@@ -1,6 +1,6 @@
 """Rows: the only thing learners accept. They are read in place wherever that is not slower."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,41 +8,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecv import kernels
+from treecv.data.tables import take
+from treecv.order import Stream
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rows:
     """Features, targets and weights, and an optional index saying which rows in which order.
 
     Parameters
     ----------
-    X : ndarray of shape (n_stored, n_features)
-        Each row contiguous; the rows may lie apart.
+    X : ndarray of shape (n_stored, n_features), or any table
+        For the core: each row contiguous; the rows may lie apart. A learner that takes rows `as_given` gets
+        what the user passed: a sparse matrix, a data frame, a list.
     y : ndarray of shape (n_stored,), optional
-        Targets; for a classifier, the codes of the classes.
+        Targets; for a classifier, the codes of the classes. As given: the user's own labels, in any shape.
     weights : ndarray of shape (n_stored,), optional
     index : ndarray of int64, optional
         Position to stored row. None: the stored order.
+    metadata : mapping of str to table, optional
+        What else an update is told about its rows, under the name of the argument that it becomes.
+    stream : Stream, optional
+        The random numbers of the place where these rows are learnt, for learners that draw some.
     """
 
-    X: NDArray[Any]
-    y: NDArray[Any] | None = None
-    weights: NDArray[Any] | None = None
+    X: Any
+    y: Any = None
+    weights: Any = None
     index: NDArray[np.int64] | None = None
+    metadata: Mapping[str, Any] | None = None
+    stream: Stream | None = None
 
     def __len__(self) -> int:
-        return len(self.X) if self.index is None else len(self.index)
+        if self.index is not None:
+            return len(self.index)
+        return self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
 
     def order(self) -> Iterable[int]:
         """The stored rows, in order."""
-        return range(len(self.X)) if self.index is None else self.index.tolist()
+        return range(len(self)) if self.index is None else self.index.tolist()
 
     def stretch(self, begin: int, end: int) -> "Rows":
         """The rows at positions begin .. end - 1: a view."""
-        part = slice(begin, end)
+        part, X, y = slice(begin, end), self.X, self.y
         if self.index is not None:
             return replace(self, index=self.index[part])
-        return Rows(self.X[part], _part(self.y, part), _part(self.weights, part))
+        if type(X) is type(y) is np.ndarray and self.weights is self.metadata is None:  # at every node: made short
+            return Rows(X[part], y[part], None, None, None, self.stream)
+        return self._with(take(X, part), part)
 
     def pick(self, positions: NDArray[np.int64]) -> "Rows":
         """The rows at these positions, in this order: still no copy."""
@@ -52,8 +65,13 @@ class Rows:
         """The same rows without an index: copied, if there was one."""
         if self.index is None:
             return self
-        X = kernels.gather(self.X, self.index)
-        return Rows(X, _part(self.y, self.index), _part(self.weights, self.index))
+        fast = isinstance(self.X, np.ndarray) and self.X.ndim == 2
+        return self._with(kernels.gather(self.X, self.index) if fast else take(self.X, self.index), self.index)
+
+    def _with(self, X: Any, part: Any) -> "Rows":
+        """These features, and the same part of everything else."""
+        metadata = self.metadata and {name: take(table, part) for name, table in self.metadata.items()}
+        return Rows(X, _part(self.y, part), _part(self.weights, part), None, metadata, self.stream)
 
     def scattered(self) -> bool:
         """Whether the index jumps about so much that a copy is cheaper than one walk through it.
@@ -61,7 +79,7 @@ class Rows:
         Stratified folds over mixed classes hardly jump and are read in place; a random partition is
         copied. A memory map never is, as it may be larger than memory, nor rows that are named again and again.
         """
-        if self.index is None or _is_mapped(self.X) or not 2 <= len(self.index) <= len(self.X):
+        if self.index is None or _is_mapped(self.X) or not 2 <= len(self.index) <= self.X.shape[0]:
             return False
         jumps = np.abs(np.diff(self.index)) > _NEAR
         return bool(np.count_nonzero(jumps) > len(jumps) // 4)
@@ -80,8 +98,8 @@ def _is_mapped(X: Any) -> bool:
     return False
 
 
-def _part(values: NDArray[Any] | None, part: Any) -> NDArray[Any] | None:
-    return None if values is None else values[part]
+def _part(table: Any, part: Any) -> Any:
+    return None if table is None else take(table, part)
 
 
 def readable(X: NDArray[Any]) -> NDArray[Any]:

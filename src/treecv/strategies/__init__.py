@@ -8,16 +8,23 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from treecv.data import Feed
-from treecv.engines import serial
+from joblib import Parallel, effective_n_jobs
+
+from treecv.data import Folds
+from treecv.engines import serial, workers
 from treecv.errors import InputError
 from treecv.learner import Learner, Schema, missing, require
 from treecv.probes import Sink
 from treecv.records import Record
+from treecv.strategies.chain import Chain
 from treecv.strategies.standard import Standard
 from treecv.strategies.tree import Tree
 
-__all__ = ["STRATEGIES", "Standard", "Strategy", "Tree", "choose", "run"]
+__all__ = ["STRATEGIES", "Chain", "Standard", "Strategy", "Tree", "choose", "run"]
+
+
+class Plan(serial.Plan, workers.Plan, Protocol):
+    """The work, for any engine."""
 
 
 class Strategy(Protocol):
@@ -34,10 +41,10 @@ class Strategy(Protocol):
     def trainings(self, k: int) -> float:
         """The cost for k folds, in passes over all rows."""
 
-    def exact(self, learner: Any) -> bool:
+    def exact(self, learner: Any, order: str = "fixed") -> bool:
         """Whether the scores equal those of training each fold from scratch."""
 
-    def plan(self, feed: Feed, schema: Schema) -> serial.Plan:
+    def plan(self, feed: Any, schema: Schema) -> Plan:
         """The work, for an engine."""
 
 
@@ -47,7 +54,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {"auto": Tree, "tree": Tree, "st
 def choose(strategy: "str | Strategy") -> Strategy:
     """The strategy of that name; a strategy itself is taken as it is.
 
-    "auto" is the tree for every learner here: one pass is what their `fit` does.
+    "auto" is the tree for every learner whose estimator's `fit` is one pass.
     """
     if isinstance(strategy, str) and strategy in STRATEGIES:
         return STRATEGIES[strategy]()
@@ -58,18 +65,24 @@ def choose(strategy: "str | Strategy") -> Strategy:
     return strategy
 
 
-def run(strategy: Strategy, learner: Learner, schema: Schema, feed: Feed, sink: Sink) -> Record:
-    """Carry a strategy out and record what it took."""
+def run(strategy: Strategy, learner: Learner, schema: Schema, feed: Folds, sink: Sink, pool: Any = None) -> Record:
+    """Carry a strategy out and record what it took.
+
+    `pool` is a joblib.Parallel, for learners in Python; the core's own walk runs in this thread.
+    """
     require(learner, strategy.needs, f"strategy={strategy.name!r}")
     begin = time.perf_counter()
-    counts = serial.run(strategy.plan(feed, schema), learner, sink)
+    plan, several = strategy.plan(feed, schema), 1
+    if isinstance(pool, Parallel) and not hasattr(learner, "walk"):
+        several = effective_n_jobs(pool.n_jobs)
+    counts = serial.run(plan, learner, sink) if several == 1 else workers.run(plan, learner, sink, pool, several)
     return Record(
         strategy=strategy.name,
         order=feed.order,
         seed=feed.seed,
-        k=feed.chunks.k,
-        n_rows=len(feed.rows),
-        exact=strategy.exact(learner),
+        k=feed.k,
+        n_rows=feed.n_rows,
+        exact=strategy.exact(learner, feed.order),
         counts=counts,
         seconds=time.perf_counter() - begin,
     )

@@ -1,10 +1,11 @@
 """Standard cross-validation: each fold's model is trained from scratch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from treecv.data import Feed
+from treecv.data import Folds
+from treecv.engines.workers import Parts
 from treecv.errors import InputError
 from treecv.learner import Schema
 from treecv.probes import Leaves, Sink
@@ -31,17 +32,18 @@ class Standard:
         """Each fold learns all rows but a k-th."""
         return (k if self.folds is None else len(self.folds)) * (1 - 1 / k)
 
-    def exact(self, learner: Any) -> bool:
+    def exact(self, learner: Any, order: str = "fixed") -> bool:
         """Always: the others are compared with it."""
         return True
 
-    def plan(self, feed: Feed, schema: Schema) -> "Repetitions":
+    def plan(self, feed: Any, schema: Schema) -> "Repetitions":
         """The folds, one after another."""
-        k = feed.chunks.k
-        folds = range(k) if self.folds is None else self.folds
-        outside = [fold for fold in folds if not 0 <= fold < k] if self.folds is not None else []
+        folds = range(feed.k) if self.folds is None else [int(fold) for fold in self.folds]
+        outside = [fold for fold in folds if not 0 <= fold < feed.k] if self.folds is not None else []
         if outside:
-            raise InputError(f"Standard: folds={outside[:5]} do not exist: with k={k} they run from 0 to {k - 1}.")
+            raise InputError(
+                f"Standard: folds={outside[:5]} do not exist: with k={feed.k} they run from 0 to {feed.k - 1}."
+            )
         return Repetitions(feed, schema, folds)
 
 
@@ -49,19 +51,31 @@ class Standard:
 class Repetitions:
     """Independent trainings of some folds."""
 
-    feed: Feed
+    feed: Folds
     schema: Schema
     folds: Sequence[int]
 
     def run(self, learner: Any, sink: Sink) -> Counts:
         """In the core where the learner has a `repeat`, else fold by fold."""
-        if hasattr(learner, "repeat"):
+        if hasattr(learner, "repeat") and self.feed.compiled:
             counts: Counts = learner.repeat(learner.init(self.schema), self.feed, sink, self.folds)
             return counts
-        leaves = Leaves(learner, replace(self.feed, counts=Counts()), sink)  # a feed may be used again
+        leaves = Leaves(learner, self.feed.fresh(), sink)  # a feed may be used again
         for fold in self.folds:
             self._train(learner, fold, leaves)
         return leaves.feed.counts
+
+    def parts(self, learner: Any, sink: Sink, workers: int) -> Parts:
+        """Some of the folds each."""
+        size = max(1, -(-len(self.folds) // (4 * workers)))
+        shares = [self.folds[begin : begin + size] for begin in range(0, len(self.folds), size)]
+        done = yield [(_share, (Repetitions(self.feed, self.schema, share), learner, sink.apart())) for share in shares]
+        total = Counts()
+        for share, (part, counts) in zip(shares, done, strict=True):
+            total += counts
+            for fold in share:
+                sink.absorb(part, Node(fold, fold), self.feed)
+        return total
 
     def _train(self, learner: Any, fold: int, leaves: Leaves) -> None:
         try:
@@ -71,3 +85,7 @@ class Repetitions:
             leaves.failed(Node(fold, fold), error)
         else:
             leaves.leaf(fold, state)
+
+
+def _share(plan: Repetitions, learner: Any, sink: Sink) -> tuple[Sink, Counts]:
+    return sink, plan.run(learner, sink)
