@@ -1,5 +1,24 @@
-"""From the estimators people have to learners."""
+"""From the estimators people have to learners.
 
-from treecv.adapters.third_party import as_learner
+Asked in this order, the first that knows an estimator translates it:
 
-__all__ = ["as_learner"]
+    a wrapper                  says what it wraps, and how that is to be trained (`OnePass`)
+    the estimator itself       __treecv_learner__(schema), with __treecv_fitted__(state, schema) for the way back
+    a registration             `register(type, translate)`
+    river                      whatever has learn_one
+    torch                      nets of skorch
+    scikit-learn               whatever has partial_fit, and pipelines of it
+
+The learners of the last three take rows `as_given` and have `fitted(state)`, the way back to an estimator.
+"""
+
+from treecv.adapters.third_party import (
+    as_learner,
+    check_learns_in_parts,
+    fitted_estimator,
+    is_one_pass,
+    obstacle,
+    register,
+)
+
+__all__ = ["as_learner", "check_learns_in_parts", "fitted_estimator", "is_one_pass", "obstacle", "register"]

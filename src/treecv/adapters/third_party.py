@@ -1,26 +1,99 @@
-"""Objects that say themselves which learner they stand for."""
+"""Who translates an estimator: itself, a registration, or the adapter of its framework."""
 
+from collections.abc import Callable
 from typing import Any
 
+from treecv.adapters import scikit_learn
 from treecv.errors import CapabilityError
-from treecv.learner import Learner, Schema
+from treecv.learner import Learner, Schema, State
+
+Translate = Callable[[Any, Schema], Learner]
+
+_registered: dict[type, Translate] = {}
 
 
-def as_learner(estimator: Any, schema: Schema) -> Learner:
+def register(cls: type, translate: Translate) -> None:
+    """Let `translate(estimator, schema)` make the learner of every instance of a class.
+
+    For classes that cannot be given a method ``__treecv_learner__``.
+
+    Examples
+    --------
+    >>> class Counter:
+    ...     '''Somebody else's model.'''
+    >>> class Counts:
+    ...     '''Its learner, with init, update, predict and copy.'''
+    >>> register(Counter, lambda estimator, schema: Counts())
+    >>> type(as_learner(Counter(), Schema(10, 2, "float64"))).__name__
+    'Counts'
+    """
+    _registered[cls] = translate
+
+
+def as_learner(estimator: Any, schema: Schema, *, batch_size: int | None = None, native: bool = True) -> Learner:
     """The learner of an estimator, for data of this schema.
 
-    An estimator joins with a method ``__treecv_learner__(schema)`` that returns one.
+    Parameters
+    ----------
+    estimator : estimator
+        With ``__treecv_learner__(schema)``, registered, or of a framework that is known.
+    schema : Schema
+        What is known of the data.
+    batch_size : int, optional
+        The most rows that a mini-batch learner is given at once.
+    native : bool
+        False: train through the estimator's own `partial_fit`, not in the compiled core.
     """
-    if isinstance(estimator, type) or not hasattr(estimator, "__treecv_learner__"):
-        name = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+    if isinstance(estimator, type):
+        raise CapabilityError(f"{estimator.__name__} is a class: pass an instance of it, {estimator.__name__}().")
+    if hasattr(estimator, "__treecv_wraps__"):
+        inside, batch_size = estimator.__treecv_wraps__()
+        return as_learner(inside, schema, batch_size=batch_size, native=native)
+    if native and hasattr(estimator, "__treecv_learner__"):
+        _check_own_methods(estimator)
+        learner: Learner = estimator.__treecv_learner__(schema)
+        return learner
+    for cls in type(estimator).__mro__:
+        if cls in _registered:
+            return _registered[cls](estimator, schema)
+    check_learns_in_parts(estimator)
+    return scikit_learn.PartialFit(estimator, batch_size)
+
+
+def fitted_estimator(estimator: Any, learner: Any, state: State, schema: Schema) -> Any:
+    """The estimator as a user would have it after learning what `state` has learnt."""
+    if hasattr(estimator, "__treecv_wraps__"):
+        inside, _ = estimator.__treecv_wraps__()
+        return estimator.__treecv_around__(fitted_estimator(inside, learner, state, schema))
+    if hasattr(learner, "fitted"):
+        return learner.fitted(state)
+    if not hasattr(estimator, "__treecv_fitted__"):
         raise CapabilityError(
-            f"{name} is not an estimator that treecv can train fold by fold: it has no "
-            "`__treecv_learner__(schema)`. Pass an instance of one of treecv.estimators, add that method, "
-            "or use scikit-learn's function of the same name."
+            f"{type(estimator).__name__} has no `__treecv_fitted__(state, schema)`, which this scorer or "
+            "return_estimator needs. Add it, or use a metric that is computed from predictions."
         )
-    _check_own_methods(estimator)
-    learner: Learner = estimator.__treecv_learner__(schema)
-    return learner
+    return estimator.__treecv_fitted__(state, schema)
+
+
+def is_one_pass(estimator: Any) -> bool:
+    """Whether an estimator's `fit` is one pass over its rows, so that the tree estimates what `fit` would."""
+    known = any(cls in _registered for cls in type(estimator).__mro__)
+    return known or any(hasattr(estimator, name) for name in ("__treecv_wraps__", "__treecv_learner__"))
+
+
+def obstacle(estimator: Any) -> str:
+    """What keeps an estimator from being trained part by part; nothing if it can be."""
+    return "" if is_one_pass(estimator) else scikit_learn.lacking(estimator)
+
+
+def check_learns_in_parts(estimator: Any) -> None:
+    """Raise unless an estimator can be trained part by part."""
+    missing = obstacle(estimator)
+    if missing:
+        raise CapabilityError(
+            f"{missing}: it cannot be trained part by part. Use strategy='auto', which trains each fold from scratch, "
+            "or an estimator that has that method."
+        )
 
 
 def _check_own_methods(estimator: Any) -> None:

@@ -1,6 +1,7 @@
 """scikit-learn's shape over the built-in learners: `fit` is one pass over the rows, in their order."""
 
 from treecv.estimators.lsqsgd import LSQSGD
+from treecv.estimators.one_pass import OnePass
 from treecv.estimators.pegasos import Pegasos
 
-__all__ = ["LSQSGD", "Pegasos"]
+__all__ = ["LSQSGD", "OnePass", "Pegasos"]
