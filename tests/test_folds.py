@@ -19,19 +19,22 @@ from sklearn.model_selection import (
 
 from treecv.data import encode
 from treecv.model_selection import folds
-from treecv.model_selection.folds import Indices, lay_out, train_rows
-from treecv.model_selection.folds import test_rows as rows_of_fold
+from treecv.model_selection.folds import lay_out
+from treecv.model_selection.layouts import Indices, train_rows
+from treecv.model_selection.layouts import test_rows as rows_of_fold
 
 
 def laid_out(cv, X, y, groups=None, classifier=True):
     codes = encode(np.asarray(y))[1] if classifier else None
-    return lay_out(cv, X, y, groups, codes)
+    (layout,) = lay_out(cv, X, y, codes, len(X), groups=groups)
+    return layout
 
 
 def assert_folds_of(layout, splits, n):
     """The layout holds out exactly what `splits` test on, in the same order of folds and of rows."""
     splits = list(splits)
     assert layout.chunks.k == len(splits)
+    assert layout.is_partition
     assert layout.chunks.n_rows == n
     for fold, (train, test) in enumerate(splits):
         np.testing.assert_array_equal(rows_of_fold(layout, fold), test)
@@ -243,7 +246,7 @@ class TestIndices:
         splits = list(cv.split(X))
         layout = laid_out(cv, X, y)
         for side, rows_of in enumerate((train_rows, rows_of_fold)):
-            indices = Indices(layout, rows_of)
+            indices = Indices([layout], rows_of)
             assert len(indices) == 3
             for one, other in zip(indices, splits, strict=True):
                 np.testing.assert_array_equal(one, other[side])
@@ -256,7 +259,7 @@ class TestIndices:
     def test_ends(self, fold):
         X, y = table(10)
         with pytest.raises(IndexError, match=f"fold {fold} of 3"):
-            Indices(laid_out(KFold(3), X, y), train_rows)[fold]
+            Indices([laid_out(KFold(3), X, y)], train_rows)[fold]
 
     def test_makes_nothing_before_it_is_asked(self):
         calls = []
@@ -266,7 +269,7 @@ class TestIndices:
             return rows_of_fold(layout, fold)
 
         X, y = table(10)
-        indices = Indices(laid_out("loo", X, y), rows_of)
+        indices = Indices([laid_out("loo", X, y)], rows_of)
         assert not calls
         assert indices[4].tolist() == [4]
         assert calls == [4]

@@ -531,10 +531,22 @@ class TestOtherArguments:
         assert capsys.readouterr().out == ""
         passes = {"tree": "2.4", "standard": "4.0"}[strategy]
         for call in (cross_validate, cross_val_score, cross_val_predict):
-            call(estimator, X[:70], y[:70], verbose=3, **options)
+            call(estimator, X[:70], y[:70], verbose=1, **options)
             out = capsys.readouterr().out
             assert out.startswith(f"[CV] {strategy}: 5 folds, {passes} passes, ")
             assert out.count("\n") == 1
+
+    def test_more_verbose_says_a_line_a_fold_if_they_are_few(self, estimator, capsys):
+        X, y = problem(estimator)
+        options = {"scoring": "accuracy" if is_classifier(estimator) else "neg_mean_squared_error", "verbose": 2}
+        result = cross_validate(estimator, X, y, cv=KFold(5), **options)
+        lines = capsys.readouterr().out.splitlines()
+        assert [line[:16] for line in lines[:5]] == [f"[CV] END fold {i}/" for i in range(1, 6)]
+        assert lines[1].endswith(f"score={result['test_score'][1]:.3f}")
+        assert len(lines) == 6
+        X, y = np.tile(X, (15, 1)), np.tile(y, 15)
+        cross_validate(estimator, X, y, cv="loo", **options)
+        assert capsys.readouterr().out.count("\n") == 1
 
     def test_empty_params_are_no_params(self, estimator):
         X, y = problem(estimator)

@@ -14,17 +14,42 @@ import pytest
 import treecv
 from treecv import estimators, model_selection
 
-PUBLIC = ["LSQSGD", "Pegasos", "cross_val_predict", "cross_val_score", "cross_validate"]
+FUNCTIONS = [
+    "cross_val_predict",
+    "cross_val_score",
+    "cross_validate",
+    "learning_curve",
+    "permutation_test_score",
+    "validation_curve",
+]
+PUBLIC = ["LSQSGD", "OnePass", "Pegasos", *FUNCTIONS]
 
 SUPPORTED = {
-    "treecv.adapters": ["as_learner"],
+    "treecv.adapters": [
+        "as_learner",
+        "check_learns_in_parts",
+        "fitted_estimator",
+        "is_one_pass",
+        "obstacle",
+        "register",
+    ],
     "treecv.checks": ["check_learner", "iter_laws"],
-    "treecv.data": ["Chunks", "Feed", "Rows", "Sample", "encode", "load_covtype", "numbers"],
-    "treecv.estimators": ["LSQSGD", "Pegasos"],
+    "treecv.data": [
+        "Chunks",
+        "Feed",
+        "Folds",
+        "Rows",
+        "Sample",
+        "Succession",
+        "encode",
+        "load_covtype",
+        "numbers",
+    ],
+    "treecv.estimators": ["LSQSGD", "OnePass", "Pegasos"],
     "treecv.learners": ["LSQSGD", "Pegasos"],
-    "treecv.model_selection": ["cross_val_predict", "cross_val_score", "cross_validate"],
+    "treecv.model_selection": FUNCTIONS,
     "treecv.report": ["Result"],
-    "treecv.strategies": ["STRATEGIES", "Standard", "Strategy", "Tree", "choose", "run"],
+    "treecv.strategies": ["STRATEGIES", "Chain", "Standard", "Strategy", "Tree", "choose", "run"],
 }
 
 
@@ -100,7 +125,7 @@ def test_every_public_name_shows_how_it_is_used(name):
     assert doctest.DocTestParser().get_examples(text)
 
 
-@pytest.mark.parametrize("name", ["cross_validate", "cross_val_score", "cross_val_predict"])
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_parameter_is_described(name):
     text = inspect.getdoc(treecv.cross_validate) + inspect.getdoc(getattr(treecv, name))
     for parameter in inspect.signature(getattr(treecv, name)).parameters:
@@ -110,13 +135,13 @@ def test_every_parameter_is_described(name):
         ), parameter
 
 
-@pytest.mark.parametrize("name", ["LSQSGD", "Pegasos"])
+@pytest.mark.parametrize("name", ["LSQSGD", "OnePass", "Pegasos"])
 def test_every_public_method_has_a_docstring(name):
     owner = getattr(treecv, name)
     for method, function in inspect.getmembers(owner, inspect.isfunction):
         if function.__module__.startswith("treecv.") and not method.startswith("_"):
             assert function.__doc__, method
-    assert {"fit", "partial_fit", "predict"} <= set(dir(owner))
+    assert {"fit", "predict"} <= set(dir(owner))
 
 
 def test_the_package_says_it_is_typed():

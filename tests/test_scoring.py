@@ -91,10 +91,12 @@ def test_leave_one_out_is_a_fold_a_row(name, case):
 @pytest.mark.parametrize(
     "scoring", [None, "accuracy", make_scorer(metrics.accuracy_score)], ids=["none", "name", "made"]
 )
-def test_accuracy_takes_the_second_class_where_the_value_is_positive(scoring, case):
-    codes, values, sizes = np.array(case[0]), np.array(case[1]), case[2]
-    scores = only(Pegasos(), scoring).scores(Folds(codes, values, cut(sizes)))
-    np.testing.assert_allclose(scores, of_each_fold(metrics.accuracy_score, codes, (values > 0) * 1, sizes), rtol=1e-15)
+def test_accuracy_is_the_share_of_right_classes(scoring, case):
+    codes, predicted, sizes = np.array(case[0]), (np.array(case[1]) > 0) * 1, case[2]
+    expected = of_each_fold(metrics.accuracy_score, codes, predicted, sizes)
+    for labels in (np.array([0, 1]), np.array(["no", "yes"])):
+        scores = only(Pegasos(), scoring).scores(Folds(labels[codes], labels[predicted], cut(sizes)))
+        np.testing.assert_allclose(scores, expected, rtol=1e-15)
 
 
 def test_scores_leave_targets_and_predictions_alone():

@@ -4,20 +4,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treecv.estimators import LSQSGD, Pegasos
-    from treecv.model_selection import cross_val_predict, cross_val_score, cross_validate
+    from treecv.estimators import LSQSGD, OnePass, Pegasos
+    from treecv.model_selection import (
+        cross_val_predict,
+        cross_val_score,
+        cross_validate,
+        learning_curve,
+        permutation_test_score,
+        validation_curve,
+    )
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "LSQSGD": "treecv.estimators",
-    "Pegasos": "treecv.estimators",
-    "cross_val_predict": "treecv.model_selection",
-    "cross_val_score": "treecv.model_selection",
-    "cross_validate": "treecv.model_selection",
-}
+_HOMES = dict.fromkeys(("LSQSGD", "OnePass", "Pegasos"), "treecv.estimators") | dict.fromkeys(
+    (
+        "cross_val_predict",
+        "cross_val_score",
+        "cross_validate",
+        "learning_curve",
+        "permutation_test_score",
+        "validation_curve",
+    ),
+    "treecv.model_selection",
+)
 
-__all__ = ["LSQSGD", "Pegasos", "cross_val_predict", "cross_val_score", "cross_validate"]
+__all__ = [
+    "LSQSGD",
+    "OnePass",
+    "Pegasos",
+    "cross_val_predict",
+    "cross_val_score",
+    "cross_validate",
+    "learning_curve",
+    "permutation_test_score",
+    "validation_curve",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,26 +1,59 @@
-"""What the user gave, checked once and cut into rows, chunks and a learner; and what came of it."""
+"""What the user gave, checked once and cut into rows, folds and a learner; and what came of it."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from joblib import Parallel
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
-from sklearn.utils.validation import _get_feature_names
+from sklearn.utils import check_array, column_or_1d, indexable
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import _get_feature_names, _num_samples
 
-from treecv.adapters import as_learner
-from treecv.data import Feed, Rows, encode, numbers
+from treecv.adapters import as_learner, fitted_estimator
+from treecv.adapters.schemas import describe
+from treecv.data import Rows, encode, numbers
 from treecv.data.rows import readable
 from treecv.errors import InputError, UpdateError
 from treecv.learner import Learner, Schema, State
-from treecv.model_selection.folds import Layout, lay_out
+from treecv.model_selection.layouts import Layout
+from treecv.model_selection.lines import outside
+from treecv.model_selection.routing import Routed
 from treecv.order import ORDERS
 from treecv.probes import Sink
 from treecv.records import Record
-from treecv.strategies import Strategy, run
+from treecv.strategies import Chain, Strategy, Tree, choose, run
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the work is to be done: what the front door's functions add to scikit-learn's."""
+
+    strategy: Strategy
+    order: str
+    seed: int | None
+    native: bool = True
+    pool: Parallel | None = None
+    max_objects: int = 10_000
+
+    @classmethod
+    def of(cls, estimator: Any, strategy: Any, order: str | None, seed: int | None, **rest: Any) -> "Options":
+        """The options, checked; an order of None is the estimator's own."""
+        order = getattr(estimator, "order", "fixed") if order is None else order
+        check_order(order)
+        _check_seed(seed)
+        return cls(choose(strategy), order, seed, **rest)
+
+    def settled(self, learner: Learner) -> "Options":
+        """The same with a seed: a new one, if nobody gave one and something is drawn."""
+        if self.seed is not None:
+            return self
+        drawn = self.order != "fixed" or getattr(learner, "draws", False)
+        return replace(self, seed=int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if drawn else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,53 +67,103 @@ class Job:
     learner: Learner
     schema: Schema
     X: Any
-    y: NDArray[Any]
+    y: Any
     rows: Rows
-    layout: Layout
+    layouts: list[Layout]
+    options: Options
+    score_params: Mapping[str, Any] = field(default_factory=dict)
 
-    def run(self, strategy: Strategy, order: str, seed: int | None, sink: Sink) -> Record:
-        """Carry out the cross-validation.
+    def run(self, part: int, sink: Sink, strategy: Strategy | None = None) -> Record:
+        """Carry out the cross-validation over one of the layouts.
 
         Looking for NaN and infinity costs as much as a pass over the rows. Every row is predicted once, and
         most learners give no finite prediction for such a row: then it is enough to look where one failed.
         """
-        feed = Feed(self.rows, self.layout.chunks, order, _checked_seed(order, seed))
-        shown = getattr(self.learner, "shows_nonfinite", False) and getattr(strategy, "folds", None) is None
+        layout, options = self.layouts[part], self.options
+        strategy = _fitting(strategy or options.strategy, layout)
+        rows = Rows(self.rows.X, self.rows.y, self.rows.weights, metadata=self.rows.metadata)
+        draws = bool(getattr(self.learner, "draws", False))
+        feed = layout.feed(rows, order=options.order, seed=self.seed, repetition=part, draws=draws)
+        everywhere = getattr(strategy, "folds", None) is None and layout.is_partition
+        shown = everywhere and getattr(self.learner, "shows_nonfinite", False)
         if not shown:
             self.check_finite()
-        record = run(strategy, self.learner, self.schema, feed, sink)
+        record = run(strategy, self.learner, self.schema, feed, sink, options.pool)
         if shown and sink.failed.any():
             self.check_finite()
         return record
 
+    @property
+    def seed(self) -> int:
+        """The seed of the orders and of the learner's random numbers."""
+        return int(self.options.seed or 0)
+
+    @property
+    def as_given(self) -> bool:
+        """Whether the learner takes rows as the user passed them."""
+        return bool(getattr(self.learner, "as_given", False))
+
     def check_finite(self) -> None:
-        """Raise if X holds NaN or infinity."""
-        assert_all_finite(self.rows.X, estimator_name=type(self.estimator).__name__, input_name="X")
+        """Raise if X holds NaN or infinity; rows as given are looked at by the estimator itself."""
+        X = self.rows.X
+        if self.as_given:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(X.sum(dtype=np.float64)):  # almost always, and cheap
+                return
+        bad = ~np.isfinite(X)
+        if bad.any():
+            row, column = np.argwhere(bad)[0].tolist()
+            what = "NaN" if np.isnan(X[row, column]) else f"infinity or a value too large for {X.dtype}"
+            raise InputError(
+                f"Input X contains {what} at row {row}, column {column}; {type(self.estimator).__name__} needs finite "
+                "numbers. Drop such rows, or fill them in, for example with sklearn.impute.SimpleImputer."
+            )
 
     def fitted(self, state: State) -> Any:
         """A scikit-learn-shaped estimator around a state."""
-        fitted = self.estimator.__treecv_fitted__(state, self.schema)
-        names = _get_feature_names(self.X)
+        fitted = fitted_estimator(self.estimator, self.learner, state, self.schema)
+        names = None if self.as_given else _get_feature_names(self.X)
         if names is not None:
             fitted.feature_names_in_ = names
         return fitted
 
-    def by_position(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the stored rows in the order of the positions."""
-        return values if self.layout.index is None else values[self.layout.index]
+    def decided(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What the predictions of the learner mean: classes by their codes, numbers, or the user's own labels."""
+        if not getattr(self.learner, "margins", False):
+            return values
+        return (values > 0).astype(np.int8) if values.ndim == 1 else values.argmax(axis=1)
 
 
-def prepare(estimator: Any, X: Any, y: Any, groups: Any, cv: Any, params: Any) -> Job:
+LayOut = Callable[[Any, Any, Any, int], list[Layout]]
+"""Makes the folds from X, y, the codes of the classes (None: no classes) and the number of rows."""
+
+
+def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, options: Options) -> Job:
     """Check everything the user gave, once."""
-    _check_estimator(estimator, params)
-    features, y = _checked_data(estimator, X, y)
-    X = X if _get_feature_names(X) is not None else features  # a table with named columns stays one
-    classes, target = _checked_target(estimator, y)
-    schema = Schema(len(features), features.shape[1], features.dtype.name, classes)
-    learner = as_learner(estimator, schema)
-    learner.init(schema)  # complains about data that this learner cannot learn
-    layout = lay_out(cv, X, y, groups, None if classes is None else target)
-    return Job(estimator, learner, schema, X, y, Rows(features, target, index=layout.index), layout)
+    given_X, given_y = X, y
+    X, y = _consistent(X, y)
+    classes, codes = _classes(estimator, y)
+    schema = describe(estimator, X, y, classes)
+    learner: Any = as_learner(estimator, schema, native=options.native)
+    if getattr(learner, "as_given", False):
+        metadata = _aligned(learner, dict(routed.fit), schema.n_rows)
+        rows = Rows(X, y, metadata.pop("sample_weight", None), metadata=metadata or None)
+    else:
+        if routed.fit:
+            raise InputError(
+                f"params={sorted(routed.fit)}: {type(estimator).__name__} takes no further parameters in fit. "
+                "Leave them out."
+            )
+        features, y = checked_data(estimator, given_X, given_y)
+        X = X if _get_feature_names(X) is not None else features  # a table with named columns stays one
+        target = numbers(y) if codes is None else codes
+        rows = Rows(features, target)
+        schema = replace(schema, n_features=features.shape[1], dtype=features.dtype.name)
+        learner = as_learner(estimator, schema, native=options.native)
+        learner.init(schema)  # complains about data that this learner cannot learn
+    layouts = lay_out(X, y, codes, schema.n_rows)
+    return Job(estimator, learner, schema, X, y, rows, layouts, options.settled(learner), routed.score)
 
 
 def settle(sink: Sink, error_score: Any) -> NDArray[np.bool_]:
@@ -91,17 +174,20 @@ def settle(sink: Sink, error_score: Any) -> NDArray[np.bool_]:
         return failed
     error = sink.error or UpdateError(
         f"fold {int(failed.argmax())} has predictions that are not finite: an update overflowed. Scale the "
-        "features, or use a smaller step."
+        "features and the targets, or use gentler settings (a smaller step, a stronger penalty)."
     )
     if isinstance(error_score, str):
-        raise error
+        if sink.cause is None:
+            raise error
+        sink.cause.add_note(str(error).partition(":")[0] + ".")
+        raise sink.cause
     if count == len(failed):
-        raise UpdateError(f"All {count} folds failed. The first error: {error}") from error
+        raise UpdateError(f"All the {count} fits failed. The first error: {error}") from error
     warnings.warn(
-        f"{count} of {len(failed)} folds failed and get the score {error_score}. The first error: {error} "
+        f"{count} of {len(failed)} folds failed and get the score {error_score}. The first error: {error}. "
         "Use error_score='raise' to stop there.",
         FitFailedWarning,
-        stacklevel=4,
+        stacklevel=outside(),
     )
     return failed
 
@@ -112,15 +198,59 @@ def check_order(order: str) -> None:
         raise InputError(f"order={order!r} is not known: use one of {list(ORDERS)}.")
 
 
-def _check_estimator(estimator: Any, params: Any) -> None:
-    as_learner(estimator, Schema(n_rows=1, n_features=1, dtype="float64"))
-    if params:
-        raise InputError(
-            f"params={sorted(params)}: {type(estimator).__name__} takes no further parameters in fit. Leave them out."
-        )
+def _fitting(strategy: Strategy, layout: Layout) -> Strategy:
+    """A tree over training sets that only grow is a chain."""
+    return Chain() if layout.grows and isinstance(strategy, Tree) else strategy
 
 
-def _checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _consistent(X: Any, y: Any) -> tuple[Any, Any]:
+    if isinstance(X, type) or not (hasattr(X, "__len__") or hasattr(X, "shape")):
+        raise InputError(f"X={X!r} must be a table of rows: an array, a data frame, a sparse matrix, a list.")
+    try:
+        X, y = indexable(X, y)
+    except ValueError as error:
+        raise InputError(f"X and y differ in length: {error}. Give one target a row.") from error
+    except TypeError as error:
+        raise InputError(f"y={y!r} must be one target a row, in an array, a series or a list: {error}") from error
+    if _num_samples(X) == 0:
+        raise InputError("Found array with 0 sample(s): X has no rows, and cross-validation needs at least 2.")
+    return X, y
+
+
+def _classes(estimator: Any, y: Any) -> tuple[Any, Any]:
+    """The classes of one column of labels, and the code of each row; None for other targets."""
+    if y is None or not is_classifier(estimator):
+        return None, None
+    labels = y if isinstance(y, np.ndarray) else np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = column_or_1d(labels, warn=True)
+    if labels.ndim != 1:
+        return None, None
+    classes, codes = encode(labels)
+    if len(classes) < 2:
+        raise InputError(f"y holds the one label {classes.tolist()[0]!r}: a classifier needs at least two classes.")
+    return classes, codes
+
+
+def _aligned(learner: Any, params: dict[str, Any], n: int) -> dict[str, Any]:
+    """Further parameters, each with an entry a row."""
+    params = {name: value for name, value in params.items() if value is not None}
+    if not params:
+        return params
+    if not hasattr(learner, "check_metadata"):
+        raise InputError(f"params={sorted(params)}: {type(learner).__name__} takes no further parameters.")
+    learner.check_metadata(list(params))
+    for name, value in params.items():
+        if np.ndim(value) == 0 or _num_samples(value) != n:
+            raise InputError(
+                f"params={name!r}: training in parts hands out one entry a row, {n} in all, but this has "
+                f"{np.shape(value) or 'a single value'}. Give one a row, or use strategy='auto'."
+            )
+    return {name: np.asarray(value) if isinstance(value, list) else value for name, value in params.items()}
+
+
+def checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The features as numbers that the core can read, and one target a row."""
     if y is None:
         raise InputError(f"y=None, but {type(estimator).__name__} learns from targets: pass one for each row of X.")
     for dtype in [X.dtype] if hasattr(X, "dtype") else getattr(X, "dtypes", []):
@@ -130,19 +260,7 @@ def _checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray
         X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=estimator, input_name="X")
     except (ValueError, TypeError) as error:
         raise type(error)(f"{error} {_cure(error)}".strip()) from error
-    y = column_or_1d(np.asarray(y), warn=True)
-    check_consistent_length(X, y)
-    return readable(X), y
-
-
-def _checked_target(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any] | None, NDArray[Any]]:
-    """The classes, if it is a classifier, and the targets as the learner reads them."""
-    if not is_classifier(estimator):
-        return None, numbers(y)
-    classes, codes = encode(y)
-    if len(classes) < 2:
-        raise InputError(f"y holds the one label {classes.tolist()[0]!r}: a classifier needs at least two classes.")
-    return classes, codes
+    return readable(X), column_or_1d(np.asarray(y), warn=True)
 
 
 def _cure(error: Exception) -> str:
@@ -152,9 +270,11 @@ def _cure(error: Exception) -> str:
     return ""
 
 
-def _checked_seed(order: str, seed: int | None) -> int:
-    if seed is None:
-        return 0 if order == "fixed" else int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+def is_stratified(y: Any) -> bool:
+    """Whether folds by class make sense for these targets."""
+    return type_of_target(y) in ("binary", "multiclass")
+
+
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and (not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64):
         raise InputError(f"seed={seed!r} must be an integer from 0 to 2**64 - 1, or None for a new one.")
-    return int(seed)

@@ -1,5 +1,6 @@
 """What takes a fitted estimator per fold: other scorers, training scores, the estimators themselves."""
 
+import copy
 import time
 import warnings
 from dataclasses import dataclass, field
@@ -9,12 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_method_params
 
 from treecv.errors import InputError
 from treecv.learner import State
-from treecv.model_selection.folds import test_rows, train_rows
 from treecv.model_selection.job import Job
+from treecv.model_selection.layouts import Layout
+from treecv.model_selection.lines import outside
 from treecv.model_selection.scoring import Scorer
+from treecv.tree import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +29,15 @@ class Wanted:
     error_score: Any
     train_score: bool = False
     estimator: bool = False
+    pooled: bool = False
+    predictions: bool = False
 
     def __post_init__(self) -> None:
         if self.error_score != "raise" and not isinstance(self.error_score, Real):
-            raise InputError(f"error_score={self.error_score!r} is not known: use 'raise' or a number.")
+            raise InputError(
+                f"error_score={self.error_score!r} is not known: error_score must be the string 'raise' or a numeric "
+                "value."
+            )
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -47,9 +56,10 @@ class Lost(NamedTuple):
 
 @dataclass(slots=True)
 class Visitor:
-    """Called at every leaf with its state; fills columns indexed by fold."""
+    """Called at every leaf of a layout with its state; fills columns indexed by fold."""
 
     job: Job
+    layout: Layout
     wanted: Wanted
     columns: dict[str, Any] = field(default_factory=dict)
     names: dict[str, list[str]] = field(default_factory=dict)  # what each scorer calls its scores
@@ -58,23 +68,37 @@ class Visitor:
 
     def __post_init__(self) -> None:
         if self.wanted.estimator:
-            self.columns["estimator"] = [None] * self.job.layout.chunks.k
+            self.columns["estimator"] = [None] * self.layout.k
 
     @property
     def needed(self) -> bool:
         """Whether anything here cannot be had from predictions."""
         wanted = self.wanted
-        return wanted.train_score or wanted.estimator or not all(scorer.vectorised for scorer in wanted.scorers)
+        asked = not wanted.pooled and not all(scorer.vectorised for scorer in wanted.scorers)
+        return wanted.train_score or wanted.estimator or asked
 
     def take(self, fold: int, state: State) -> None:
         """Score the model of a fold."""
         begin = time.perf_counter()
         fitted = self.job.fitted(state)
-        if self.wanted.estimator:
-            self.columns["estimator"][fold] = fitted
         for side in self.wanted.sides:
             self._score(fold, side, fitted)
+        if self.wanted.estimator:  # the state is lent: it may go on learning
+            self.columns["estimator"][fold] = copy.deepcopy(fitted)
         self.seconds += time.perf_counter() - begin
+
+    def apart(self) -> "Visitor":
+        """Another one for a part of the folds."""
+        return Visitor(self.job, self.layout, self.wanted)
+
+    def absorb(self, other: "Visitor", folds: Node) -> None:
+        """Take over what the other one has for these folds."""
+        part = slice(folds.first, folds.last + 1)
+        self.names |= other.names
+        self.lost += [entry for entry in other.lost if folds.first <= entry.fold <= folds.last]
+        self.seconds += other.seconds
+        for name, column in other.columns.items():
+            self.columns.setdefault(name, np.full(self.layout.k, np.nan))[part] = column[part]
 
     def settle(self, failed: NDArray[np.bool_]) -> None:
         """Give the scores lost on folds that have a model: said once, or raised if that was asked for."""
@@ -94,22 +118,25 @@ class Visitor:
                 f"{sorted({entry.scorer for entry in lost})} become {self.wanted.error_score}. The first error, in "
                 f"fold {lost[0].fold}: {type(lost[0].error).__name__}: {lost[0].error}",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=outside(),
             )
 
     def _sides(self, scorer: Scorer) -> tuple[str, ...]:
         """The rows whose score needs a fitted estimator."""
-        return self.wanted.sides if scorer.vectorised is None else self.wanted.sides[1:]
+        computed = self.wanted.pooled or scorer.vectorised is not None
+        return self.wanted.sides[1:] if computed else self.wanted.sides
 
     def _score(self, fold: int, side: str, fitted: Any) -> None:
         scorers = [scorer for scorer in self.wanted.scorers if side in self._sides(scorer)]
         if not scorers:
             return
-        rows = test_rows(self.job.layout, fold) if side == "test" else train_rows(self.job.layout, fold)
-        X, y = _safe_indexing(self.job.X, rows), self.job.y[rows]
+        rows = self.layout.test_rows(fold) if side == "test" else self.layout.train_rows(fold)
+        X, y = _safe_indexing(self.job.X, rows), None if self.job.y is None else _safe_indexing(self.job.y, rows)
+        params = _check_method_params(self.job.X, self.job.score_params, rows)
+        data = (X,) if y is None else (X, y)
         for scorer in scorers:
             try:
-                self._put(fold, side, scorer, scorer.call(fitted, X, y))
+                self._put(fold, side, scorer, scorer.call(fitted, *data, **scorer.own(params)))
             except Exception as error:  # a scorer that fails on one fold leaves the others alone
                 kept = error if self.wanted.error_score == "raise" else error.with_traceback(None)
                 self.lost.append(Lost(fold, side, scorer.name, kept))
@@ -125,7 +152,7 @@ class Visitor:
 
     def _columns(self, side: str, scorer: str) -> list[NDArray[np.float64]]:
         """The columns of a scorer, made where they are missing."""
-        k, names = self.job.layout.chunks.k, self.names.get(scorer, [scorer])
+        k, names = self.layout.k, self.names.get(scorer, [scorer])
         return [self.columns.setdefault(f"{side}_{name}", np.full(k, np.nan)) for name in names]
 
 

@@ -5,14 +5,16 @@ scorer is called with a fitted estimator per fold, as scikit-learn does.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import check_scoring, get_scorer
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from treecv.data import Chunks
 from treecv.errors import InputError
@@ -43,7 +45,7 @@ class Folds:
 
 def accuracy(folds: Folds) -> NDArray[np.float64]:
     """The share of rows whose class is predicted."""
-    return folds.means((folds.predicted > 0) == folds.target)
+    return folds.means(folds.predicted == folds.target)
 
 
 def mean_squared_error(folds: Folds) -> NDArray[np.float64]:
@@ -82,6 +84,13 @@ _VECTORISED: dict[Any, Callable[[Folds], NDArray[np.float64]]] = {
 }
 
 
+_OF_SEVERAL_ROWS = frozenset(
+    {metrics.r2_score, metrics.explained_variance_score, metrics.roc_auc_score}
+    | {metrics.d2_absolute_error_score, metrics.d2_pinball_score, metrics.d2_tweedie_score}
+)
+"""Metrics that mean nothing for a single row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scorer:
     """A metric under the name its scores get: `vectorised` over all folds, or called fold by fold."""
@@ -98,20 +107,44 @@ class Scorer:
         scores = self.vectorised(folds)
         return scores if self.sign == 1 else np.negative(scores, out=scores)
 
+    def own(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Those of the routed parameters that this scorer has asked for."""
+        if not params:
+            return params
+        mapping = MethodMapping().add(caller="score", callee="score")
+        router = MetadataRouter(owner=self.name).add(scorer=self.call, method_mapping=mapping)
+        asked: Mapping[str, Any] = router.route_params(params=params, caller="score")["scorer"].score
+        return asked
+
+    @property
+    def needs_several_rows(self) -> bool:
+        """Whether the metric means nothing for a single row."""
+        return self.vectorised is r2 or getattr(self.call, "_score_func", None) in _OF_SEVERAL_ROWS
+
 
 def check_sizes(scorers: list[Scorer], chunks: Chunks) -> None:
     """Raise before any work if a fold is too small for a metric."""
     smallest = int(chunks.sizes.min())
     for scorer in scorers:
-        if scorer.vectorised is r2 and smallest < 2:
+        if scorer.needs_several_rows and smallest < 2:
+            what = "scoring='r2' (the default of regressors)" if scorer.vectorised is r2 else f"scorer {scorer.name!r}"
             raise InputError(
-                f"scoring='r2' (the default of regressors) needs folds of at least 2 rows, and the smallest has "
-                f"{smallest}: R² of one row is undefined. Use scoring='neg_mean_squared_error', or fewer folds."
+                f"{what} needs folds of at least 2 rows, and the smallest has {smallest}: R² of one row is undefined, "
+                "and so are other scores that compare rows. Use aggregate='pooled', another metric, such as "
+                "'neg_mean_squared_error', or fewer folds."
             )
 
 
-def as_scorers(estimator: Any, scoring: Any) -> list[Scorer]:
-    """scikit-learn's `scoring`: None, a name, a callable, or several of them by name."""
+def as_scorers(estimator: Any, scoring: Any, params: Mapping[str, Any] | None = None) -> list[Scorer]:
+    """scikit-learn's `scoring`: None, a name, a callable, or several of them by name.
+
+    Where `params` are handed to scorers, such as weights, they are called.
+    """
+    scorers = _as_scorers(estimator, scoring)
+    return [replace(scorer, vectorised=None) for scorer in scorers] if params else scorers
+
+
+def _as_scorers(estimator: Any, scoring: Any) -> list[Scorer]:
     if isinstance(scoring, Mapping):
         if not scoring:
             raise InputError("scoring={} names no metric: give at least one, or None for the estimator's own.")
@@ -126,7 +159,7 @@ def as_scorers(estimator: Any, scoring: Any) -> list[Scorer]:
 def _scorer(name: str, estimator: Any, scoring: Any) -> Scorer:
     if scoring is None:
         call = check_scoring(estimator)
-        own = type(estimator).score
+        own = getattr(type(_scored(estimator)), "score", None)
         default = {ClassifierMixin.score: accuracy, RegressorMixin.score: r2}.get(own)
         return Scorer(name, call, default)
     call = get_scorer(scoring) if isinstance(scoring, str) else scoring
@@ -135,8 +168,13 @@ def _scorer(name: str, estimator: Any, scoring: Any) -> Scorer:
     metric, options = getattr(call, "_score_func", None), getattr(call, "_kwargs", None)
     response = getattr(call, "_response_method", "predict")
     vectorised = _VECTORISED.get(metric) if not options and response == "predict" else None
-    if vectorised is accuracy and not isinstance(estimator, ClassifierMixin):
-        vectorised = None
-    if vectorised not in (accuracy, None) and isinstance(estimator, ClassifierMixin):
+    if vectorised is not None and (vectorised is accuracy) != is_classifier(estimator):
         vectorised = None
     return Scorer(name, call, vectorised, getattr(call, "_sign", 1))
+
+
+def _scored(estimator: Any) -> Any:
+    """The estimator whose `score` it is in the end: inside of wrappers and pipelines."""
+    if hasattr(estimator, "__treecv_wraps__"):
+        return _scored(estimator.__treecv_wraps__()[0])
+    return _scored(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator

@@ -1,21 +1,28 @@
 """`cross_validate`, `cross_val_score` and `cross_val_predict`: validate, call, assemble."""
 
-import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import Parallel
 from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+from sklearn.utils.metadata_routing import _routing_enabled
 
 from treecv.errors import InputError
-from treecv.model_selection.folds import Indices, test_rows, train_rows
-from treecv.model_selection.job import Job, check_order, prepare, settle
-from treecv.model_selection.leaves import Visitor, Wanted, in_order, unscored
-from treecv.model_selection.scoring import Folds, Scorer, as_scorers, check_sizes
-from treecv.probes import Predictions, Sink, States
+from treecv.model_selection import elsewhere
+from treecv.model_selection.elsewhere import Elsewhere, enter
+from treecv.model_selection.evaluation import checked, collected, evaluate
+from treecv.model_selection.folds import lay_out
+from treecv.model_selection.job import Job, Options, prepare
+from treecv.model_selection.layouts import Indices, test_rows, train_rows
+from treecv.model_selection.leaves import Wanted, unscored
+from treecv.model_selection.routing import route
+from treecv.model_selection.scoring import as_scorers
 from treecv.records import Record
 from treecv.report import Result
-from treecv.strategies import Strategy, choose
+from treecv.strategies import Strategy
 
 
 def cross_validate(
@@ -35,43 +42,64 @@ def cross_validate(
     return_indices: bool = False,
     error_score: Any = np.nan,
     strategy: "str | Strategy" = "auto",
-    order: str = "fixed",
+    order: str | None = None,
     seed: int | None = None,
+    native: bool = True,
+    aggregate: str = "folds",
+    return_predictions: bool = False,
+    check_folds: int = 0,
     max_objects: int = 10_000,
 ) -> Result:
     """Scores of all folds, as scikit-learn's function of that name gives them.
 
     Parameters
     ----------
-    estimator : estimator of treecv.estimators
-        Or any object with a method ``__treecv_learner__``.
+    estimator : estimator
+        Any estimator of scikit-learn, of treecv, a model of river, or an object with ``__treecv_learner__``.
     X : array-like of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
+        Or whatever the estimator takes: a data frame, a sparse matrix, a list of texts.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), optional
     groups : array-like of shape (n_samples,), optional
         For the splitters that use them.
     scoring : str, callable, list or dict, optional
         As in scikit-learn. None: accuracy for classifiers, R² for regressors.
     cv : int, "loo", splitter or iterable, optional
-        "loo" is one fold a row. An int is stratified for classifiers. A splitter must partition the rows.
+        As in scikit-learn, and "loo", which is one fold a row. An int is stratified for classifiers. Folds that hold
+        out every row once go through the tree, and repeated ones through several; those whose training rows
+        only grow (time series) are one chain; others are left to scikit-learn's function.
     n_jobs, pre_dispatch
-        Accepted; the work is done in one thread, and the result never depends on them.
+        As in scikit-learn, for learners in Python: parts of the tree go to joblib's workers, and the result does not
+        depend on how many there are. The compiled core works in one thread.
     verbose : int
-        One line about the work if above 0.
-    params : None
-        These estimators take none.
+        A line about the work if above 0, and one a fold if above 1 and there are at most 1,000.
+    params : dict, optional
+        As in scikit-learn. In training by parts each has an entry a row, such as sample_weight.
     return_train_score, return_estimator, return_indices : bool
         As in scikit-learn. The first two make an estimator per fold and are refused above
         `max_objects` folds; the indices are made when they are read.
     error_score : "raise" or float
         The score of folds whose training or prediction failed.
     strategy : {"auto", "tree", "standard"} or strategy
-        How the scores come about; "auto" is "tree" for these estimators.
-    order : {"fixed", "randomized", "blocks"}
+        How the scores come about. "auto" never changes what is estimated: it takes the tree for estimators whose
+        `fit` is one pass (those of treecv, `OnePass`, models of river), and scikit-learn's own function for others.
+        "tree" trains by `partial_fit`, and means the same as wrapping the estimator in `OnePass`.
+        "standard" trains each fold from scratch, likewise in one pass.
+    order : {"fixed", "randomized", "blocks"}, optional
         The order in which an update learns its rows: fold after fold as stored, all permuted together, or
         fold after fold with each permuted. Stratified folds (an int `cv`, for classifiers) tend to end in a
         run of one class, which misleads a learner that trusts its last rows: use one of the other two there.
+        None: that of `OnePass`, else "fixed".
     seed : int, optional
-        Names the permutations of the other two orders. None: a new one, kept in ``result.record``.
+        Names the permutations of the other two orders, and the random numbers of estimators whose `random_state`
+        is not an integer. None: a new one, kept in ``result.record``.
+    native : bool
+        False: train by the estimator's own `partial_fit` where the core has a twin of it.
+    aggregate : {"folds", "pooled"}
+        "pooled" computes each score once, from all out-of-fold predictions.
+    return_predictions : bool
+        Whether the result has the key "predictions": what the models predict for the rows they have not seen.
+    check_folds : int
+        Train so many random folds from scratch as well, and report the difference in ``result.check``.
     max_objects : int
         The most folds for which Python objects are made.
 
@@ -90,12 +118,21 @@ def cross_validate(
     >>> result["test_score"].shape, result.strategy, round(result.record.trainings, 1)
     ((20000,), 'tree', 14.4)
     """
-    strategy = choose(strategy)
-    check_order(order)
-    job = prepare(estimator, X, y, groups, cv, params)
-    wanted = Wanted(as_scorers(estimator, scoring), error_score, return_train_score, return_estimator)
-    record, columns, score_seconds = _evaluate(job, wanted, strategy, order, seed, max_objects)
-    _say(record, verbose)
+    pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
+    options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
+    way = enter(estimator, strategy, cv, options, _job("cross_validate", X, y, groups, cv, params, options, scoring))
+    shown = (error_score, return_train_score, return_estimator, _pooled(aggregate), return_predictions)
+    if isinstance(way, Elsewhere):
+        arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
+        needed = as_scorers(estimator, scoring) if shown[3] else []
+        wanted = Wanted(needed, *shown)
+        return elsewhere.cross_validated(
+            way, X, y, wanted, scoring, return_indices, arguments | {"pre_dispatch": pre_dispatch}
+        )
+    wanted = Wanted(as_scorers(estimator, scoring, way.score_params), *shown)
+    record, columns, score_seconds = evaluate(way, wanted)
+    check = checked(way, wanted, columns, check_folds) if check_folds else None
+    _say(record, columns, verbose)
     scores: dict[str, Any] = {
         "fit_time": np.full(record.k, record.seconds / record.k),
         "score_time": np.full(record.k, score_seconds / record.k),
@@ -103,8 +140,8 @@ def cross_validate(
     if return_estimator:
         scores["estimator"] = columns.pop("estimator")
     if return_indices:
-        scores["indices"] = {"train": Indices(job.layout, train_rows), "test": Indices(job.layout, test_rows)}
-    return Result(scores | columns, record)
+        scores["indices"] = {"train": Indices(way.layouts, train_rows), "test": Indices(way.layouts, test_rows)}
+    return Result(scores | columns, record, check)
 
 
 def cross_val_score(
@@ -121,8 +158,10 @@ def cross_val_score(
     pre_dispatch: Any = "2*n_jobs",
     error_score: Any = np.nan,
     strategy: "str | Strategy" = "auto",
-    order: str = "fixed",
+    order: str | None = None,
     seed: int | None = None,
+    native: bool = True,
+    aggregate: str = "folds",
     max_objects: int = 10_000,
 ) -> NDArray[np.float64]:
     """The score of each fold.
@@ -144,14 +183,24 @@ def cross_val_score(
     """
     if isinstance(scoring, Mapping | list | tuple | set):
         raise InputError(f"scoring={scoring!r}: cross_val_score takes one metric; cross_validate takes several.")
-    strategy = choose(strategy)
-    check_order(order)
-    job = prepare(estimator, X, y, groups, cv, params)
-    wanted = Wanted(as_scorers(estimator, scoring), error_score)
-    record, columns, _ = _evaluate(job, wanted, strategy, order, seed, max_objects)
+    pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
+    options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
+    way = enter(estimator, strategy, cv, options, _job("cross_val_score", X, y, groups, cv, params, options, scoring))
+    if isinstance(way, Elsewhere):
+        arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
+        arguments |= {"pre_dispatch": pre_dispatch}
+        if not _pooled(aggregate):
+            theirs: NDArray[np.float64] = way.call(
+                "cross_val_score", X, y, scoring=scoring, error_score=error_score, **arguments
+            )
+            return theirs
+        wanted = Wanted(as_scorers(estimator, scoring), error_score, pooled=True)
+        return elsewhere.cross_validated(way, X, y, wanted, scoring, False, arguments)["test_score"]  # type: ignore[no-any-return]
+    wanted = Wanted(as_scorers(estimator, scoring, way.score_params), error_score, pooled=_pooled(aggregate))
+    record, columns, _ = evaluate(way, wanted)
     if "test_score" not in columns:
         raise InputError(f"scoring must return a number, got a dict of {list(columns)}: cross_validate takes several.")
-    _say(record, verbose)
+    _say(record, columns, verbose)
     scores: NDArray[np.float64] = columns["test_score"]
     return scores
 
@@ -169,17 +218,18 @@ def cross_val_predict(
     pre_dispatch: Any = "2*n_jobs",
     method: str = "predict",
     strategy: "str | Strategy" = "auto",
-    order: str = "fixed",
+    order: str | None = None,
     seed: int | None = None,
+    native: bool = True,
 ) -> NDArray[Any]:
     """For each row, what a model says that was not trained on it.
 
     The parameters are those of `cross_validate`; `method` is the estimator's method whose answer is
-    wanted, "predict" or "decision_function".
+    wanted: "predict", "predict_proba", "predict_log_proba" or "decision_function".
 
     Returns
     -------
-    ndarray of shape (n_samples,)
+    ndarray of shape (n_samples,) or (n_samples, n_outputs)
 
     Examples
     --------
@@ -190,59 +240,58 @@ def cross_val_predict(
     >>> cross_val_predict(Pegasos(), scale(X), y == 1, cv="loo")[:3]
     array([False, False,  True])
     """
-    if method != "predict" and not callable(getattr(estimator, str(method), None)):
-        raise AttributeError(f"This {type(estimator).__name__!r} has no method {method!r}: use 'predict'.")
-    if method not in ("predict", "decision_function"):
-        raise InputError(f"method={method!r} is not known: use 'predict' or 'decision_function'.")
-    strategy = choose(strategy)
-    check_order(order)
-    job = prepare(estimator, X, y, groups, cv, params)
-    left_out = unscored(strategy, job.layout.chunks.k)
+    pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
+    options = Options.of(estimator, strategy, order, seed, native=native, pool=pool)
+    way = enter(estimator, strategy, cv, options, _job("cross_val_predict", X, y, groups, cv, params, options))
+    if isinstance(way, Elsewhere):
+        arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
+        theirs: NDArray[Any] = way.call(
+            "cross_val_predict", X, y, pre_dispatch=pre_dispatch, method=method, **arguments
+        )
+        return theirs
+    if len(way.layouts) > 1 or not way.layouts[0].is_partition:
+        raise InputError(
+            "cross_val_predict only works for partitions: the folds must hold out every row once. Use cross_validate "
+            "with return_predictions=True for others."
+        )
+    left_out = unscored(options.strategy, way.layouts[0].k)
     if len(left_out):
-        raise InputError(f"{strategy!r} leaves fold {left_out[0]} out: cross_val_predict needs a model of every fold.")
-    sink = Sink(job.layout.chunks.k, Predictions.over(len(job.rows.X)))
-    record = job.run(strategy, order, seed, sink)
-    settle(sink, "raise")
-    _say(record, verbose)
-    values = sink.predicted
-    if method == "predict" and job.schema.classes is not None:
-        return np.asarray(job.schema.classes)[(values > 0).astype(np.int8)]
+        raise InputError(
+            f"{options.strategy!r} leaves fold {left_out[0]} out: cross_val_predict needs a model of every fold."
+        )
+    record, values = collected(way, method)
+    _say(record, {}, verbose)
     return values
 
 
-def _say(record: Record, verbose: int) -> None:
+def _job(caller: str, X: Any, y: Any, groups: Any, cv: Any, params: Any, options: Options, scoring: Any = None) -> Any:
+    """What makes the job of an estimator."""
+
+    def made(estimator: Any) -> Job:
+        scorers = None
+        if caller != "cross_val_predict" and _routing_enabled():
+            scorers = check_scoring(estimator, scoring)
+        routed = route(caller, estimator, cv, params, groups, scorers)
+        return prepare(estimator, X, y, partial(lay_out, cv, **routed.split), routed, options)
+
+    return made
+
+
+def _pooled(aggregate: str) -> bool:
+    if aggregate not in ("folds", "pooled"):
+        raise InputError(f"aggregate={aggregate!r} is not known: use 'folds' or 'pooled'.")
+    return aggregate == "pooled"
+
+
+def _say(record: Record, columns: Mapping[str, Any], verbose: int) -> None:
+    if verbose > 1 and record.k <= _MANY:
+        tested = {name: column for name, column in columns.items() if name.startswith("test_")}
+        for fold in range(record.k):
+            said = ", ".join(f"{name[5:]}={column[fold]:.3f}" for name, column in tested.items() if fold < len(column))
+            print(f"[CV] END fold {fold + 1}/{record.k} {said}")
     if verbose > 0:
         print(f"[CV] {record.strategy}: {record.k} folds, {record.trainings:.1f} passes, {record.seconds:.3f} s")
 
 
-def _evaluate(
-    job: Job, wanted: Wanted, strategy: Strategy, order: str, seed: int | None, max_objects: int
-) -> tuple[Record, dict[str, Any], float]:
-    """The record of the run, a column for each score, and the seconds that scoring took."""
-    check_sizes(wanted.scorers, job.layout.chunks)
-    k = job.layout.chunks.k
-    visitor = Visitor(job, wanted)
-    if visitor.needed and k > max_objects:
-        raise InputError(
-            f"{k} folds would need {k} fitted estimators, for their training scores, themselves, or a scorer that "
-            f"is not computed from predictions. Raise max_objects={max_objects} if that is meant, or ask for less."
-        )
-    sink = Sink(k, Predictions.over(len(job.rows.X)), states=States(visitor.take) if visitor.needed else None)
-    record = job.run(strategy, order, seed, sink)
-    failed = settle(sink, wanted.error_score)
-    if visitor.needed:
-        visitor.settle(failed)
-    begin = time.perf_counter()
-    columns = visitor.columns | _vectorised(job, wanted.scorers, sink)
-    for name, column in columns.items():
-        if name != "estimator":
-            column[failed] = wanted.error_score if failed.any() else np.nan
-            column[unscored(strategy, k)] = np.nan
-    return record, in_order(columns, wanted.scorers), visitor.seconds + time.perf_counter() - begin
-
-
-def _vectorised(job: Job, scorers: list[Scorer], sink: Sink) -> dict[str, NDArray[np.float64]]:
-    if not any(scorer.vectorised for scorer in scorers):
-        return {}
-    folds = Folds(job.by_position(np.asarray(job.rows.y)), job.by_position(sink.predicted), job.layout.chunks)
-    return {f"test_{scorer.name}": scorer.scores(folds) for scorer in scorers if scorer.vectorised}
+_MANY = 1_000
+"""Folds above which there is no line for each."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treecv.records import Record
+from treecv.records import ELSEWHERE, Check, Record
 
 
 class Result(dict[str, Any]):
@@ -12,11 +12,17 @@ class Result(dict[str, Any]):
     ----------
     record : Record
         Strategy, order, seed, folds, exactness, counted work and seconds.
+    check : Check or None
+        What `check_folds` found.
+    hint : str
+        How the same could be had for less, where that is so.
     """
 
-    def __init__(self, scores: dict[str, Any], record: Record) -> None:
+    def __init__(self, scores: dict[str, Any], record: Record, check: Check | None = None, hint: str = "") -> None:
         super().__init__(scores)
         self.record = record
+        self.check = check
+        self.hint = hint
 
     @property
     def strategy(self) -> str:
@@ -32,13 +38,21 @@ class Result(dict[str, Any]):
     def what(self) -> str:
         """One sentence on what was estimated."""
         record = self.record
-        if record.strategy == "standard":
-            how = "each fold's model trained from scratch"
-            learnt = {"fixed": "in stored order", "blocks": "fold after fold, each permuted"}
-        else:
-            how = "models that share training rows share their training"
-            learnt = {"fixed": "fold after fold, as the tree hands them down", "blocks": "likewise, each fold permuted"}
+        folds = f"{record.k} folds of {record.n_rows} rows"
+        if record.strategy == ELSEWHERE:
+            return f"The score of `fit`; {folds}, each fold's model trained from scratch by scikit-learn."
+        how, learnt = _HOW[record.strategy], dict(_LEARNT[record.strategy])
         order = learnt.get(record.order, "in an order drawn anew for each update")
-        return (
-            f"The score of one pass over the training rows, {order}; {record.k} folds of {record.n_rows} rows, {how}."
-        )
+        return f"The score of one pass over the training rows, {order}; {folds}, {how}."
+
+
+_HOW = {
+    "standard": "each fold's model trained from scratch",
+    "tree": "models that share training rows share their training",
+    "chain": "one model that is scored as it goes along",
+}
+_LEARNT = {
+    "standard": {"fixed": "in stored order", "blocks": "fold after fold, each permuted"},
+    "tree": {"fixed": "fold after fold, as the tree hands them down", "blocks": "likewise, each fold permuted"},
+    "chain": {"fixed": "in the order of the folds", "blocks": "in the order of the folds, each addition permuted"},
+}
