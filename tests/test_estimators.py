@@ -45,6 +45,14 @@ def estimator(request):
 
 
 class TestArithmetic:
+    def test_settings_may_change_between_two_updates(self):
+        X, y = problem(Pegasos())
+        changed = Pegasos(alpha=0.1).partial_fit(X[:20], y[:20], classes=[0, 1])
+        changed.set_params(alpha=10.0).partial_fit(X[20:], y[20:])
+        kept = Pegasos(alpha=0.1).partial_fit(X[:20], y[:20], classes=[0, 1]).partial_fit(X[20:], y[20:])
+        assert changed.learner_.alpha == 10
+        assert (changed.coef_ * 10 != kept.coef_ * 0.1).any()
+
     @given(
         n=st.integers(2, 40),
         d=st.integers(1, 20),

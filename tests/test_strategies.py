@@ -102,6 +102,16 @@ def test_the_record_says_how_it_was():
     assert 0 < record.seconds < 60
 
 
+def test_folds_may_be_an_array():
+    X, y = table(12, 3)
+    found = []
+    for learner in (LEARNERS[-1], reference_of(LEARNERS[-1])):
+        sink, _ = carried_out(Standard(np.array([1, 2])), learner, Feed(Rows(X, y), uneven(12, 4)))
+        assert not sink.failed.any()
+        found.append(sink.predicted)
+    assert_same_bits(*found)
+
+
 def test_who_is_exact():
     assert Standard().exact(LEARNERS[0])
     assert not any(Tree().exact(learner) for learner in LEARNERS)

@@ -18,6 +18,7 @@ from cases import (
     sink_over,
     table,
     targets,
+    trained,
     uneven,
     walked,
 )
@@ -190,6 +191,46 @@ def test_counts_are_those_of_one_run(strategy):
     (_, _, _, counts), _ = both(strategy, LEARNERS[0], Feed(Rows(X, y), uneven(20, 5)))
     assert isinstance(counts, Counts)
     assert counts.chunk_updates == (12 if strategy.name == "tree" else 20)
+
+
+@pytest.mark.parametrize("strategy", [Tree(), Standard()], ids=lambda strategy: strategy.name)
+@pytest.mark.parametrize("python", [False, True])
+def test_a_margin_of_nan_fails_the_folds_that_learn_the_row(strategy, python):
+    """Both rows are finite, and so is their sum: only the margin is not."""
+    X = np.array([[2, -3], [3e38, 3e38], [-2, 3], [2, -2], [-1, 2], [2, -1]], "float32")
+    feed = Feed(Rows(X, np.array([1, 0, 0, 1, 0, 1], np.int32)), Chunks(6))
+    learner, sink = learners.Pegasos(0.1, fit_intercept=False), sink_over(feed)
+    strategy.plan(feed, schema_of(X)).run(reference_of(learner) if python else learner, sink)
+    assert np.delete(sink.failed, 1).tolist() == [1] * 5
+
+
+@pytest.mark.parametrize("before", [1, 5, 13])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("strategy", [Tree(), Standard()], ids=lambda strategy: strategy.name)
+@pytest.mark.parametrize("scattered", [False, True])
+def test_rows_in_no_fold_are_learnt_by_every_model(strategy, order, before, scattered):
+    X, y = table(20, 3)
+    index = np.random.default_rng(0).permutation(20) if scattered else None
+    offsets = np.sort(np.r_[before, np.random.default_rng(1).permutation(np.arange(before + 1, 20))[:4], 20])
+    for learner in LEARNERS:
+        feed = Feed(Rows(X, targets(learner, y), index=index), Chunks(20, offsets), order, 3)
+        found = [sink_over(feed), sink_over(feed)]
+        for one, sink in zip((learner, reference_of(learner)), found, strict=True):
+            counts = strategy.plan(feed, schema_of(X)).run(one, sink)
+            assert counts.row_updates > 0
+        assert_same_bits(found[0].predicted, found[1].predicted)
+        rows = np.arange(20) if index is None else index
+        assert np.isnan(found[0].predicted[rows[:before]]).all()
+        for fold in range(5):
+            begin, end = offsets[fold], offsets[fold + 1]
+            learnt = np.delete(rows, np.arange(begin, end))
+            if order != "fixed":
+                continue
+            inside = [rows[offsets[i] : offsets[i + 1]] for i in reference.tree_order(fold, 5)]
+            learnt = np.concatenate([rows[:before], *inside]) if strategy.name == "tree" else np.sort(learnt)
+            state = trained(learner, X[learnt], targets(learner, y)[learnt])
+            expected = learner.predict(state, Rows(X[rows[begin:end]]))
+            assert_same_bits(found[0].predicted[rows[begin:end]], expected)
 
 
 @pytest.mark.parametrize("strategy", [Tree(), Standard()], ids=lambda strategy: strategy.name)

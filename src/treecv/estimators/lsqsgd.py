@@ -1,11 +1,11 @@
 """Least squares by averaged stochastic gradient steps, in scikit-learn's shape."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from treecv import learners
@@ -15,13 +15,8 @@ from treecv.estimators.linear import OnePassLinear
 from treecv.learner import Learner, Schema
 
 
-def _has_step_size(estimator: "LSQSGD") -> bool:
-    if estimator.step_size is None:
-        raise InputError(
-            "LSQSGD.partial_fit: step_size=None means 1/sqrt(rows), and a stream does not say how many "
-            "will come. Give a number, such as step_size=0.001 for a million rows."
-        )
-    return True
+class NoStepSize(InputError, AttributeError):  # noqa: N818 - what is missing
+    """`partial_fit` is not there: the length of its steps is not known."""
 
 
 class LSQSGD(RegressorMixin, OnePassLinear):  # type: ignore[misc]  # scikit-learn has no types
@@ -75,9 +70,17 @@ class LSQSGD(RegressorMixin, OnePassLinear):  # type: ignore[misc]  # scikit-lea
         self._learn(X, numbers(y))
         return self
 
-    @available_if(_has_step_size)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn further rows; there if `step_size` is a number."""
+    @property
+    def partial_fit(self) -> Callable[[Any, Any], Self]:
+        """``partial_fit(X, y)`` learns further rows; it is there if `step_size` is a number."""
+        if self.step_size is None:
+            raise NoStepSize(
+                "LSQSGD.partial_fit: step_size=None means 1/sqrt(rows), and a stream does not say how many "
+                "will come. Give a number, such as step_size=0.001 for a million rows."
+            )
+        return self._learn_more
+
+    def _learn_more(self, X: Any, y: Any) -> Self:
         first = not hasattr(self, "state_")
         dtype: Any = [np.float64, np.float32] if first else np.dtype(self.schema_.dtype)
         X, y = validate_data(self, X, y, reset=first, dtype=dtype, y_numeric=True)
