@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench claims sanitize reference format stubs clean
+.PHONY: demo test lint bench claims sanitize reference torch format stubs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -24,6 +24,11 @@ sanitize: .venv/installed
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TREECV_SANITIZED=build/sanitized \
 	    PYTHONPATH="build/sanitized:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 	    $(BIN)/python -S -m pytest tests/core tests/test_golden.py -p no:cacheprovider --capture=sys $(PYTEST)
+
+# The torch adapters, with torch's CPU build of this version; it is too large for everybody's virtual environment.
+torch: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0" ".[torch]"
+	$(BIN)/python -m pytest tests/adapters/test_torch.py src/treecv/estimators/torch.py $(PYTEST)
 
 # The laws and the golden bits with Python's reference arithmetic in place of the core.
 reference: .venv/installed

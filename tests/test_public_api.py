@@ -22,7 +22,8 @@ FUNCTIONS = [
     "permutation_test_score",
     "validation_curve",
 ]
-PUBLIC = ["LSQSGD", "OnePass", "Pegasos", *FUNCTIONS]
+ESTIMATORS = ["LSQSGD", "OnePass", "Pegasos", "TorchClassifier", "TorchRegressor"]
+PUBLIC = [*ESTIMATORS, *FUNCTIONS]
 
 SUPPORTED = {
     "treecv.adapters": [
@@ -32,6 +33,7 @@ SUPPORTED = {
         "is_one_pass",
         "obstacle",
         "register",
+        "shaped",
     ],
     "treecv.checks": ["check_learner", "iter_laws"],
     "treecv.data": [
@@ -45,7 +47,7 @@ SUPPORTED = {
         "load_covtype",
         "numbers",
     ],
-    "treecv.estimators": ["LSQSGD", "OnePass", "Pegasos"],
+    "treecv.estimators": ESTIMATORS,
     "treecv.learners": ["LSQSGD", "Pegasos"],
     "treecv.model_selection": FUNCTIONS,
     "treecv.report": ["Result"],
@@ -135,7 +137,7 @@ def test_every_parameter_is_described(name):
         ), parameter
 
 
-@pytest.mark.parametrize("name", ["LSQSGD", "OnePass", "Pegasos"])
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_public_method_has_a_docstring(name):
     owner = getattr(treecv, name)
     for method, function in inspect.getmembers(owner, inspect.isfunction):

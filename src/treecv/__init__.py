@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treecv.estimators import LSQSGD, OnePass, Pegasos
+    from treecv.estimators import LSQSGD, OnePass, Pegasos, TorchClassifier, TorchRegressor
     from treecv.model_selection import (
         cross_val_predict,
         cross_val_score,
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = dict.fromkeys(("LSQSGD", "OnePass", "Pegasos"), "treecv.estimators") | dict.fromkeys(
+_HOMES = dict.fromkeys(
+    ("LSQSGD", "OnePass", "Pegasos", "TorchClassifier", "TorchRegressor"), "treecv.estimators"
+) | dict.fromkeys(
     (
         "cross_val_predict",
         "cross_val_score",
@@ -32,6 +34,8 @@ __all__ = [
     "LSQSGD",
     "OnePass",
     "Pegasos",
+    "TorchClassifier",
+    "TorchRegressor",
     "cross_val_predict",
     "cross_val_score",
     "cross_validate",

@@ -19,6 +19,7 @@ from treecv.adapters.third_party import (
     is_one_pass,
     obstacle,
     register,
+    shaped,
 )
 
-__all__ = ["as_learner", "check_learns_in_parts", "fitted_estimator", "is_one_pass", "obstacle", "register"]
+__all__ = ["as_learner", "check_learns_in_parts", "fitted_estimator", "is_one_pass", "obstacle", "register", "shaped"]

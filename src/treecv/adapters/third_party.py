@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from treecv.adapters import scikit_learn
+from treecv.adapters import river, scikit_learn, torch
 from treecv.errors import CapabilityError
 from treecv.learner import Learner, Schema, State
 
@@ -49,13 +49,17 @@ def as_learner(estimator: Any, schema: Schema, *, batch_size: int | None = None,
     if hasattr(estimator, "__treecv_wraps__"):
         inside, batch_size = estimator.__treecv_wraps__()
         return as_learner(inside, schema, batch_size=batch_size, native=native)
-    if native and hasattr(estimator, "__treecv_learner__"):
+    if hasattr(estimator, "__treecv_learner__") and (native or not hasattr(estimator, "partial_fit")):
         _check_own_methods(estimator)
         learner: Learner = estimator.__treecv_learner__(schema)
         return learner
     for cls in type(estimator).__mro__:
         if cls in _registered:
             return _registered[cls](estimator, schema)
+    if river.is_river(estimator):
+        return river.RiverLearner(estimator, batch_size)
+    if torch.is_skorch(estimator):
+        return torch.SkorchLearner(estimator, batch_size)
     check_learns_in_parts(estimator)
     return scikit_learn.PartialFit(estimator, batch_size)
 
@@ -77,13 +81,19 @@ def fitted_estimator(estimator: Any, learner: Any, state: State, schema: Schema)
 
 def is_one_pass(estimator: Any) -> bool:
     """Whether an estimator's `fit` is one pass over its rows, so that the tree estimates what `fit` would."""
-    known = any(cls in _registered for cls in type(estimator).__mro__)
+    known = river.is_river(estimator) or any(cls in _registered for cls in type(estimator).__mro__)
     return known or any(hasattr(estimator, name) for name in ("__treecv_wraps__", "__treecv_learner__"))
 
 
 def obstacle(estimator: Any) -> str:
     """What keeps an estimator from being trained part by part; nothing if it can be."""
-    return "" if is_one_pass(estimator) else scikit_learn.lacking(estimator)
+    known = is_one_pass(estimator) or torch.is_skorch(estimator)
+    return "" if known else scikit_learn.lacking(estimator)
+
+
+def shaped(estimator: Any) -> Any:
+    """An estimator as scikit-learn's functions know them: with tags, `fit` and `score`."""
+    return river.as_estimator(estimator) if river.is_river(estimator) else estimator
 
 
 def check_learns_in_parts(estimator: Any) -> None:
@@ -100,7 +110,7 @@ def _check_own_methods(estimator: Any) -> None:
     """Refuse a subclass that changes what the learner stands for: its own methods would not be asked."""
     classes = type(estimator).__mro__
     home = next((place for place, cls in enumerate(classes) if "__treecv_learner__" in vars(cls)), 0)
-    for cls in classes[:home]:
+    for cls in (cls for cls in classes[:home] if not cls.__module__.startswith("treecv.")):
         changed = [name for name in ("fit", "partial_fit", "predict", "decision_function") if name in vars(cls)]
         if changed:
             raise CapabilityError(

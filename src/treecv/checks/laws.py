@@ -266,6 +266,12 @@ def check_repeat_is_training_from_scratch(case: Case) -> None:
             _same(f"repeat, fold {fold}, {order}", sink.predicted[held_out], case.predictions(state)[held_out])
 
 
+def _label_type(case: Case) -> Any:
+    """The type of the labels, where they are strings of any length."""
+    dtype = getattr(case.schema.classes, "dtype", None) if getattr(case.learner, "as_given", False) else None
+    return dtype if dtype is not None and dtype.kind in "US" else None
+
+
 def _feed(case: Case, k: int, order: str) -> Feed:
     """Chunks of uneven size."""
     n = len(case.rows)
@@ -275,7 +281,7 @@ def _feed(case: Case, k: int, order: str) -> Feed:
 
 def _walked(case: Case, feed: Feed) -> Sink:
     """The sink after Algorithm 1, node by node."""
-    sink = Sink(feed.chunks.k, Predictions.over(len(case.rows)))
+    sink = Sink(feed.chunks.k, Predictions(len(case.rows), dtype=_label_type(case)))
     root = Node(0, feed.chunks.k - 1)
     walk(case.learner, case.learner.init(case.schema), root, feed, Leaves(case.learner, feed, sink))
     if sink.error is not None:

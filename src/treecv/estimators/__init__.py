@@ -3,5 +3,6 @@
 from treecv.estimators.lsqsgd import LSQSGD
 from treecv.estimators.one_pass import OnePass
 from treecv.estimators.pegasos import Pegasos
+from treecv.estimators.torch import TorchClassifier, TorchRegressor
 
-__all__ = ["LSQSGD", "OnePass", "Pegasos"]
+__all__ = ["LSQSGD", "OnePass", "Pegasos", "TorchClassifier", "TorchRegressor"]

@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, _routing_enabled, pro
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from treecv.adapters import as_learner, fitted_estimator
+from treecv.adapters import as_learner, fitted_estimator, shaped
 from treecv.adapters.routing import add_routes, collected
 from treecv.adapters.schemas import describe
 from treecv.data import Rows
@@ -23,7 +23,7 @@ def _fitted_has(method: str) -> Any:
     """Whether the estimator inside has a method."""
 
     def check(wrapper: "OnePass") -> bool:
-        getattr(getattr(wrapper, "estimator_", wrapper.estimator), method)
+        getattr(getattr(wrapper, "estimator_", shaped(wrapper.estimator)), method)
         return True
 
     return available_if(check)
@@ -160,8 +160,9 @@ class OnePass(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if hasattr(self.estimator, "__sklearn_tags__"):
-            own = get_tags(self.estimator)
+        own = shaped(self.estimator)
+        if hasattr(own, "__sklearn_tags__"):
+            own = get_tags(own)
             for name in ("estimator_type", "classifier_tags", "regressor_tags", "transformer_tags", "target_tags"):
                 setattr(tags, name, getattr(own, name))
             tags.input_tags = own.input_tags

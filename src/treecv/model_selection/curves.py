@@ -12,7 +12,7 @@ from sklearn.model_selection._validation import _translate_train_sizes
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import _routing_enabled
 
-from treecv.adapters import is_one_pass
+from treecv.adapters import is_one_pass, shaped
 from treecv.model_selection.elsewhere import Elsewhere, enter, known, wrapped
 from treecv.model_selection.evaluation import evaluate
 from treecv.model_selection.folds import lay_out
@@ -81,6 +81,7 @@ def learning_curve(
     >>> sizes, test.shape
     (array([ 30,  60, 120]), (3, 5))
     """
+    estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
     sizes: list[Any] = []
@@ -181,6 +182,7 @@ def validation_curve(
     >>> test.shape
     (3, 5)
     """
+    estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
     folds: list[list[Layout]] = []

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection._validation import _shuffle
 from sklearn.utils import check_random_state, indexable
 
-from treecv.adapters import is_one_pass
+from treecv.adapters import is_one_pass, shaped
 from treecv.model_selection.elsewhere import Elsewhere, known
 from treecv.model_selection.job import Options
 from treecv.model_selection.validation import cross_val_score
@@ -66,6 +66,7 @@ def permutation_test_score(
     >>> pvalue
     0.05
     """
+    estimator = shaped(estimator)
     options = Options.of(estimator, strategy, order, seed)
     if isinstance(strategy, str) and strategy == "auto" and not is_one_pass(estimator):
         theirs: tuple[float, NDArray[np.float64], float] = Elsewhere(estimator, known(cv)).call(

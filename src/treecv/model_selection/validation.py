@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import check_scoring
 from sklearn.utils.metadata_routing import _routing_enabled
 
+from treecv.adapters import shaped
 from treecv.errors import InputError
 from treecv.model_selection import elsewhere
 from treecv.model_selection.elsewhere import Elsewhere, enter
@@ -118,6 +119,7 @@ def cross_validate(
     >>> result["test_score"].shape, result.strategy, round(result.record.trainings, 1)
     ((20000,), 'tree', 14.4)
     """
+    estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
     way = enter(estimator, strategy, cv, options, _job("cross_validate", X, y, groups, cv, params, options, scoring))
@@ -183,6 +185,7 @@ def cross_val_score(
     """
     if isinstance(scoring, Mapping | list | tuple | set):
         raise InputError(f"scoring={scoring!r}: cross_val_score takes one metric; cross_validate takes several.")
+    estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
     way = enter(estimator, strategy, cv, options, _job("cross_val_score", X, y, groups, cv, params, options, scoring))
@@ -240,6 +243,7 @@ def cross_val_predict(
     >>> cross_val_predict(Pegasos(), scale(X), y == 1, cv="loo")[:3]
     array([False, False,  True])
     """
+    estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool)
     way = enter(estimator, strategy, cv, options, _job("cross_val_predict", X, y, groups, cv, params, options))
