@@ -27,7 +27,7 @@ sanitize: .venv/installed
 
 # The torch adapters, with torch's CPU build of this version; it is too large for everybody's virtual environment.
 torch: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0" ".[torch]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0" "skorch>=1.0"
 	$(BIN)/python -m pytest tests/adapters/test_torch.py src/treecv/estimators/torch.py $(PYTEST)
 
 # The laws and the golden bits with Python's reference arithmetic in place of the core.
