@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,23 @@ class Folds(Protocol):
         """The same feed with nothing counted."""
 
 
+class _Counting:
+    """Counts what it hands out."""
+
+    __slots__ = ()
+
+    @property
+    def counts(self) -> Counts:
+        """The work handed out."""
+        return Counts(self.chunk_updates, self.row_updates)  # type: ignore[attr-defined]  # its heirs have them
+
+    def fresh(self) -> Self:
+        """The same feed with nothing counted."""
+        return replace(self, chunk_updates=0, row_updates=0)  # type: ignore[type-var]  # its heirs are dataclasses
+
+
 @dataclass(slots=True)
-class Feed:
+class Feed(_Counting):
     """Rows cut into chunks, handed out in one of three orders.
 
     Parameters
@@ -87,15 +102,6 @@ class Feed:
     def n_rows(self) -> int:
         """The rows that take part."""
         return self.chunks.n_rows
-
-    @property
-    def counts(self) -> Counts:
-        """The work handed out."""
-        return Counts(self.chunk_updates, self.row_updates)
-
-    def fresh(self) -> "Feed":
-        """The same feed with nothing counted."""
-        return replace(self, chunk_updates=0, row_updates=0)
 
     def over(self, rows: Rows) -> "Feed":
         """The same folds over the same rows stored in another way."""
@@ -158,7 +164,7 @@ class Feed:
 
 
 @dataclass(slots=True)
-class Succession:
+class Succession(_Counting):
     """Folds whose training rows only grow: fold i trains on the first ends[i] of `learnt` and holds out tests[i].
 
     Time series are cut like this, and the rows of a learning curve.
@@ -186,15 +192,6 @@ class Succession:
     def n_rows(self) -> int:
         """The rows that take part."""
         return len(self.rows)
-
-    @property
-    def counts(self) -> Counts:
-        """The work handed out."""
-        return Counts(self.chunk_updates, self.row_updates)
-
-    def fresh(self) -> "Succession":
-        """The same feed with nothing counted."""
-        return replace(self, chunk_updates=0, row_updates=0)
 
     def growth(self, fold: int) -> Rows:
         """What a fold's model learns that the one before has not."""
