@@ -15,7 +15,6 @@ from sklearn.model_selection import (
     LeaveOneGroupOut,
     LeavePOut,
     PredefinedSplit,
-    RepeatedKFold,
     ShuffleSplit,
     StratifiedKFold,
     TimeSeriesSplit,
@@ -367,7 +366,7 @@ class TestArguments:
     @pytest.mark.parametrize("error_score", ["foo", None, [0]], ids=str)
     def test_error_score(self, error_score):
         for function in (cross_validate, cross_val_score):
-            with pytest.raises(InputError, match="error_score=.*: error_score must be the string 'raise' or a num"):
+            with pytest.raises(InputError, match=r"error_score=.*: error_score must be the string 'raise' or a num"):
                 function(Pegasos(), X, LABELS, error_score=error_score)
 
     @pytest.mark.parametrize("cv", ["loo", KFold(59), 40], ids=str)

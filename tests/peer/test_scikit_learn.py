@@ -24,7 +24,8 @@ def test_scikit_learns_own_tests_pass_with_ours_in_place():
     command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "-p", "shim", "-p", "no:cacheprovider", "-q"]
     command += [f"--deselect={name}" for name in EXCEPTIONS]
     command += ["--pyargs", "sklearn.model_selection.tests.test_validation"]
-    run = subprocess.run(command, cwd=HERE, env={"PYTHONPATH": ".", "PATH": ""}, capture_output=True, text=True)
+    environment = {"PYTHONPATH": ".", "PATH": ""}
+    run = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout[-5000:]
     passed = int(re.search(r"(\d+) passed", run.stdout)[1])
     assert passed >= 121 - len(EXCEPTIONS)
