@@ -16,7 +16,7 @@ from treecv.learner import Schema
 def describe(estimator: Any, X: Any, y: Any, classes: Any = None) -> Schema:
     """The schema of data as given; `classes` if they are known already."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
-    y_shape: tuple[int, ...] = getattr(y, "shape", ())
+    y_shape = shape_of(y)
     return Schema(
         n_rows=_num_samples(X),
         n_features=int(shape[1]) if len(shape) > 1 else 0,
@@ -26,14 +26,20 @@ def describe(estimator: Any, X: Any, y: Any, classes: Any = None) -> Schema:
     )
 
 
+def shape_of(y: Any) -> tuple[int, ...]:
+    """The shape of targets; of lists, that of the first row."""
+    known = getattr(y, "shape", None) or np.shape(y[:1] if isinstance(y, list | tuple) else ())
+    return tuple(known)
+
+
 def classes_of(estimator: Any, y: Any) -> Any:
     """All labels of a classifier's targets, as its `partial_fit` wants to be told them; None for other estimators."""
     if y is None or not is_classifier(estimator):
         return None
     *_, (_, last) = steps_of(inside(estimator))
     y = np.asarray(y)
+    if isinstance(last, MultiOutputClassifier) and y.ndim == 2:
+        return [np.unique(column) for column in y.T]
     if y.ndim == 1 or y.shape[1] == 1:
         return np.unique(y)
-    if isinstance(last, MultiOutputClassifier):
-        return [np.unique(column) for column in y.T]
     return unique_labels(y)

@@ -40,8 +40,11 @@ class Rows:
     stream: Stream | None = None
 
     def __len__(self) -> int:
-        if self.index is not None:
-            return len(self.index)
+        return self.n_stored if self.index is None else len(self.index)
+
+    @property
+    def n_stored(self) -> int:
+        """The rows of the table, whether the index names them or not."""
         return self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
 
     def order(self) -> Iterable[int]:
@@ -79,7 +82,7 @@ class Rows:
         Stratified folds over mixed classes hardly jump and are read in place; a random partition is
         copied. A memory map never is, as it may be larger than memory, nor rows that are named again and again.
         """
-        if self.index is None or _is_mapped(self.X) or not 2 <= len(self.index) <= self.X.shape[0]:
+        if self.index is None or _is_mapped(self.X) or not 2 <= len(self.index) <= self.n_stored:
             return False
         jumps = np.abs(np.diff(self.index)) > _NEAR
         return bool(np.count_nonzero(jumps) > len(jumps) // 4)

@@ -126,7 +126,7 @@ def learning_curve(
         return given
     if verbose > 0:
         print("[learning_curve] Training set sizes: " + str(sizes[0]))
-    scorers = as_scorers(estimator, scoring, {"every": "tick is scored by its model"})
+    scorers = as_scorers(estimator, scoring, called=True)  # every tick, on the rows learnt so far as well
     record, columns, seconds = evaluate(way, Wanted(scorers, error_score, train_score=True))
     ticks, folds = len(sizes[0]), len(way.layouts)
     found = tuple(columns[name].reshape(folds, ticks).T for name in ("train_score", "test_score"))
@@ -218,7 +218,7 @@ def validation_curve(
     train, test = [], []
     for value in param_range:
         changed = clone(estimator).set_params(**{param_name: clone(value, safe=False)})
-        wanted = Wanted(as_scorers(changed, scoring, way.score_params), error_score, train_score=True)
+        wanted = Wanted(as_scorers(changed, scoring, called=way.calls_scorers), error_score, train_score=True)
         _, columns, _ = evaluate(job(changed), wanted)
         train.append(columns["train_score"])
         test.append(columns["test_score"])

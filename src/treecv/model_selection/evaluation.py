@@ -127,8 +127,11 @@ def _sink(job: Job, layout: Layout, wanted: Wanted, visitor: Visitor) -> Sink:
 def _probe(job: Job, n: int, method: str) -> Predictions:
     if not job.as_given:
         return Predictions.over(n)
-    labels = method == "predict" and getattr(job.schema.classes, "dtype", None)
-    return Predictions(n, method, dtype=labels if labels and labels.kind in "US" else None)
+    classes = job.schema.classes
+    if method != "predict" or classes is None:
+        return Predictions(n, method)
+    labels = np.result_type(*classes) if isinstance(classes, list) else classes.dtype
+    return Predictions(n, method, dtype=labels if labels.kind in "US" else None)
 
 
 def _vectorised(job: Job, layout: Layout, scorers: list[Scorer], sink: Sink) -> dict[str, NDArray[np.float64]]:
@@ -138,7 +141,7 @@ def _vectorised(job: Job, layout: Layout, scorers: list[Scorer], sink: Sink) -> 
     target, predicted = np.asarray(job.rows.y), job.decided(sink.predicted)
     if index is not None:
         target, predicted = target[index], predicted[index]
-    folds = Folds(target, predicted, chunks)
+    folds = Folds(target.reshape(predicted.shape), predicted, chunks)  # either may be a single column
     return {f"test_{scorer.name}": scorer.scores(folds) for scorer in scorers if scorer.vectorised}
 
 

@@ -10,12 +10,12 @@ from joblib import Parallel
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.utils import check_array, column_or_1d, indexable
+from sklearn.utils import check_array, column_or_1d, get_tags, indexable
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _get_feature_names, _num_samples
 
 from treecv.adapters import as_learner, fitted_estimator
-from treecv.adapters.schemas import describe
+from treecv.adapters.schemas import describe, shape_of
 from treecv.data import Rows, encode, numbers
 from treecv.data.rows import readable
 from treecv.errors import InputError, UpdateError
@@ -99,6 +99,15 @@ class Job:
         return int(self.options.seed or 0)
 
     @property
+    @property
+    def calls_scorers(self) -> bool:
+        """Whether no score is to be computed from predictions.
+
+        Scorers are handed weights, or each row has several labels of many classes, which only some metrics can score.
+        """
+        several = self.as_given and self.schema.n_outputs > 1 and is_classifier(self.estimator)
+        return bool(self.score_params) or (several and type_of_target(self.rows.y) == "multiclass-multioutput")
+
     def as_given(self) -> bool:
         """Whether the learner takes rows as the user passed them."""
         return bool(getattr(self.learner, "as_given", False))
@@ -144,6 +153,7 @@ def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, opt
     given_X, given_y = X, y
     X, y = _consistent(X, y)
     classes, codes = _classes(estimator, y)
+    y = _one_column(estimator, y)
     schema = describe(estimator, X, y, classes)
     learner: Any = as_learner(estimator, schema, native=options.native)
     if getattr(learner, "as_given", False):
@@ -218,18 +228,24 @@ def _consistent(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _classes(estimator: Any, y: Any) -> tuple[Any, Any]:
+def _one_column(estimator: Any, y: Any) -> Any:
+    """The targets, flat if they are a single column, unless the estimator is for columns alone."""
+    if len(shape_of(y)) != 2 or shape_of(y)[1] != 1 or not get_tags(estimator).target_tags.single_output:
+        return y
+    return column_or_1d(np.asarray(y), warn=True)
+
+
     """The classes of one column of labels, and the code of each row; None for other targets."""
     if y is None or not is_classifier(estimator):
         return None, None
     labels = y if isinstance(y, np.ndarray) else np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = column_or_1d(labels, warn=True)
-    if labels.ndim != 1:
+    one = labels.ndim == 1
+    if not one and labels.shape[1] > 1:
         return None, None
-    classes, codes = encode(labels)
+    classes, codes = encode(labels.reshape(-1))
     if len(classes) < 2:
         raise InputError(f"y holds the one label {classes.tolist()[0]!r}: a classifier needs at least two classes.")
-    return classes, codes
+    return classes if one else None, codes  # a column of labels is told as a column, and its folds are stratified
 
 
 def _aligned(learner: Any, params: dict[str, Any], n: int) -> dict[str, Any]:

@@ -22,18 +22,18 @@ from treecv.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """Targets and predictions by position, and the folds they fall into."""
+    """Targets and predictions by position, and the folds they fall into; several columns are several outputs."""
 
     target: NDArray[Any]
     predicted: NDArray[Any]
     chunks: Chunks
 
     def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """The mean of one value a row, for each fold."""
+        """The mean of one value a row, for each fold and output."""
         if self.chunks.offsets is None:
             return np.asarray(values, np.float64)
         totals: NDArray[np.float64] = np.add.reduceat(values, self.chunks.offsets[:-1], dtype=np.float64)
-        totals /= self.chunks.sizes
+        totals /= self.chunks.sizes if totals.ndim == 1 else self.chunks.sizes[:, np.newaxis]
         return totals
 
     def squared_errors(self) -> NDArray[np.float64]:
@@ -44,35 +44,42 @@ class Folds:
 
 
 def accuracy(folds: Folds) -> NDArray[np.float64]:
-    """The share of rows whose class is predicted."""
-    return folds.means(folds.predicted == folds.target)
+    """The share of rows whose class is predicted; of several labels a row, all of them."""
+    right = folds.predicted == folds.target
+    return folds.means(right if right.ndim == 1 else right.all(axis=1))
+
+
+def _even(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """scikit-learn's `uniform_average`: the mean over the outputs, each scored by itself."""
+    averaged: NDArray[np.float64] = scores if scores.ndim == 1 else scores.mean(axis=1)
+    return averaged
 
 
 def mean_squared_error(folds: Folds) -> NDArray[np.float64]:
     """The mean squared error."""
-    return folds.means(folds.squared_errors())
+    return _even(folds.means(folds.squared_errors()))
 
 
 def root_mean_squared_error(folds: Folds) -> NDArray[np.float64]:
     """The root of each fold's mean squared error."""
-    return np.sqrt(mean_squared_error(folds))
+    return _even(np.sqrt(folds.means(folds.squared_errors())))
 
 
 def mean_absolute_error(folds: Folds) -> NDArray[np.float64]:
     """The mean absolute error."""
-    return folds.means(np.abs(folds.target - folds.predicted))
+    return _even(folds.means(np.abs(folds.target - folds.predicted)))
 
 
 def r2(folds: Folds) -> NDArray[np.float64]:
     """The share of each fold's variance that is predicted."""
     sizes = folds.chunks.sizes
-    centred = folds.target - np.repeat(folds.means(folds.target), sizes)
-    total, residual = folds.means(centred**2), mean_squared_error(folds)
+    centred = folds.target - np.repeat(folds.means(folds.target), sizes, axis=0)
+    total, residual = folds.means(centred**2), folds.means(folds.squared_errors())
     with np.errstate(divide="ignore", invalid="ignore"):
         score = 1 - residual / total
     # scikit-learn's convention for a constant target: 1 for a perfect prediction, else 0.
     constant: NDArray[np.float64] = np.where(total == 0, np.where(residual == 0, 1.0, 0.0), score)
-    return constant
+    return _even(constant)
 
 
 _VECTORISED: dict[Any, Callable[[Folds], NDArray[np.float64]]] = {
@@ -135,13 +142,13 @@ def check_sizes(scorers: list[Scorer], chunks: Chunks) -> None:
             )
 
 
-def as_scorers(estimator: Any, scoring: Any, params: Mapping[str, Any] | None = None) -> list[Scorer]:
+def as_scorers(estimator: Any, scoring: Any, *, called: bool = False) -> list[Scorer]:
     """scikit-learn's `scoring`: None, a name, a callable, or several of them by name.
 
-    Where `params` are handed to scorers, such as weights, they are called.
+    `called`: none of them is computed from predictions, whatever it is.
     """
     scorers = _as_scorers(estimator, scoring)
-    return [replace(scorer, vectorised=None) for scorer in scorers] if params else scorers
+    return [replace(scorer, vectorised=None) for scorer in scorers] if called else scorers
 
 
 def _as_scorers(estimator: Any, scoring: Any) -> list[Scorer]:
