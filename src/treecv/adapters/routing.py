@@ -7,10 +7,16 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from treecv.adapters.steps import steps_of
 
 
-def add_routes(router: MetadataRouter, estimator: Any) -> MetadataRouter:
-    """Let a router hand on what is passed to `fit` to `partial_fit` of an estimator, or of each step of a pipeline."""
-    mapping = MethodMapping().add(caller="fit", callee="partial_fit")
-    for name, step in steps_of(inside(estimator)):
+def add_routes(router: MetadataRouter, estimator: Any, *, scored: bool = False) -> MetadataRouter:
+    """Let a router hand on what is passed to `fit` to `partial_fit` of an estimator, or of each step of a pipeline.
+
+    `scored`: and what is passed to `score` to the score of the estimator, or of the last step.
+    """
+    steps = list(steps_of(inside(estimator)))
+    for name, step in steps:
+        mapping = MethodMapping().add(caller="fit", callee="partial_fit")
+        if scored and step is steps[-1][1]:
+            mapping.add(caller="score", callee="score")
         router.add(**{name or "estimator": step}, method_mapping=mapping)
     return router
 

@@ -144,8 +144,11 @@ class OnePass(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return self._learnt("feature_names_in_")
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """What is passed to `fit` goes to `partial_fit` of the estimator, or of the steps of a pipeline."""
-        return add_routes(MetadataRouter(owner=type(self).__name__), self)
+        """What is passed to `fit` goes to `partial_fit` of the estimator, or of the steps of a pipeline.
+
+        What is passed to `score` goes to its `score`, which is that of the last step.
+        """
+        return add_routes(MetadataRouter(owner=type(self).__name__), self, scored=True)
 
     def __treecv_wraps__(self) -> tuple[Any, int | None]:
         """What is trained, and in batches of how many rows."""

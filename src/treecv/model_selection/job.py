@@ -258,6 +258,7 @@ def _aligned(learner: Any, params: dict[str, Any], n: int) -> dict[str, Any]:
     learner.check_metadata(list(params))
     for name, value in params.items():
         if np.ndim(value) == 0 or _num_samples(value) != n:
+        _check_weights(name, value)
             raise InputError(
                 f"params={name!r}: training in parts hands out one entry a row, {n} in all, but this has "
                 f"{np.shape(value) or 'a single value'}. Give one a row, or use strategy='auto'."
@@ -266,6 +267,22 @@ def _aligned(learner: Any, params: dict[str, Any], n: int) -> dict[str, Any]:
 
 
 def checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _check_weights(name: str, value: Any) -> None:
+    """Raise if weights are no weights: a fold that trains on such a row would be scored all the same, or not at all."""
+    if name.rpartition("__")[2] != "sample_weight" or np.ndim(value) != 1:
+        return
+    try:
+        weights = np.asarray(value, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"params={name!r} must hold numbers, one weight a row: {error}.") from error
+    bad = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if len(bad):
+        raise InputError(
+            f"params={name!r} holds {weights[bad[0]]} at row {bad[0]}: weights must be finite and not negative. Give "
+            "the row the weight 0, or leave it out."
+        )
+
+
     """The features as numbers that the core can read, and one target a row."""
     if y is None:
         raise InputError(f"y=None, but {type(estimator).__name__} learns from targets: pass one for each row of X.")

@@ -82,6 +82,7 @@ def pooled_scores(
         if hasattr(scorer.call, "_score_func"):
             value = scorer.call(answers, rows, target, **scorer.own(params))
         else:  # the estimator's own score, which is one of these two
-            value = (accuracy_score if is_classifier(answers) else r2_score)(target, answers.predict(rows))
+            metric = accuracy_score if is_classifier(answers) else r2_score
+            value = metric(target, answers.predict(asked), **scorer.own(params))
         scores[f"test_{scorer.name}"] = np.array([float(value)])
     return scores

@@ -32,6 +32,8 @@ def route(
     params = {} if params is None else dict(params)
     if not _routing_enabled():
         return Routed({"groups": groups}, params)
+    if not params:  # nothing to share out, and the answer of `process_routing` could not be asked what is in it
+        return Routed()
     router = add_routes(MetadataRouter(owner=caller), estimator)
     if hasattr(cv, "get_metadata_routing"):
         router.add(splitter=cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))

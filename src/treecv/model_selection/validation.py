@@ -131,7 +131,7 @@ def cross_validate(
         return elsewhere.cross_validated(
             way, X, y, wanted, scoring, return_indices, arguments | {"pre_dispatch": pre_dispatch}
         )
-    wanted = Wanted(as_scorers(estimator, scoring, called=way.calls_scorers), *shown)
+    wanted = Wanted(as_scorers(estimator, scoring, called=way.calls_scorers and not shown[3]), *shown)
     record, columns, score_seconds = evaluate(way, wanted)
     check = checked(way, wanted, columns, check_folds) if check_folds else None
     _say(record, columns, verbose)
@@ -199,7 +199,9 @@ def cross_val_score(
             return theirs
         wanted = Wanted(as_scorers(estimator, scoring), error_score, pooled=True)
         return elsewhere.cross_validated(way, X, y, wanted, scoring, False, arguments)["test_score"]  # type: ignore[no-any-return]
-    wanted = Wanted(as_scorers(estimator, scoring, called=way.calls_scorers), error_score, pooled=_pooled(aggregate))
+    pooled = _pooled(aggregate)
+    scorers = as_scorers(estimator, scoring, called=way.calls_scorers and not pooled)
+    wanted = Wanted(scorers, error_score, pooled=pooled)
     record, columns, _ = evaluate(way, wanted)
     if "test_score" not in columns:
         raise InputError(f"scoring must return a number, got a dict of {list(columns)}: cross_validate takes several.")
