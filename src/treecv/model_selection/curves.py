@@ -104,7 +104,7 @@ def learning_curve(
     elif options.strategy.name == "standard":
         way = Elsewhere(wrapped(estimator, options.order), known(cv))
     else:
-        way = enter(estimator, strategy, cv, options, job)
+        way = enter(estimator, strategy, cv, options, job, (X, y, groups))
     if isinstance(way, Elsewhere):
         given: tuple[Any, ...] = way.call(
             "learning_curve",
@@ -197,7 +197,7 @@ def validation_curve(
 
         return prepare(estimator, X, y, once, routed, options)
 
-    way = enter(estimator, strategy, cv, options, job)
+    way = enter(estimator, strategy, cv, options, job, (X, y, groups))
     if isinstance(way, Elsewhere):
         own = way.estimator is estimator or is_one_pass(estimator)
         given: tuple[NDArray[np.float64], NDArray[np.float64]] = way.call(

@@ -43,7 +43,8 @@ class Options:
     @classmethod
     def of(cls, estimator: Any, strategy: Any, order: str | None, seed: int | None, **rest: Any) -> "Options":
         """The options, checked; an order of None is the estimator's own."""
-        order = getattr(estimator, "order", "fixed") if order is None else order
+        if order is None:  # an `order` of any other estimator may mean something else
+            order = estimator.order if hasattr(estimator, "__treecv_wraps__") else "fixed"
         check_order(order)
         _check_seed(seed)
         return cls(choose(strategy), order, seed, **rest)
@@ -99,7 +100,6 @@ class Job:
         return int(self.options.seed or 0)
 
     @property
-    @property
     def calls_scorers(self) -> bool:
         """Whether no score is to be computed from predictions.
 
@@ -108,6 +108,7 @@ class Job:
         several = self.as_given and self.schema.n_outputs > 1 and is_classifier(self.estimator)
         return bool(self.score_params) or (several and type_of_target(self.rows.y) == "multiclass-multioutput")
 
+    @property
     def as_given(self) -> bool:
         """Whether the learner takes rows as the user passed them."""
         return bool(getattr(self.learner, "as_given", False))
@@ -152,8 +153,8 @@ def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, opt
     """Check everything the user gave, once."""
     given_X, given_y = X, y
     X, y = _consistent(X, y)
-    classes, codes = _classes(estimator, y)
     y = _one_column(estimator, y)
+    classes, codes = _classes(estimator, y)
     schema = describe(estimator, X, y, classes)
     learner: Any = as_learner(estimator, schema, native=options.native)
     if getattr(learner, "as_given", False):
@@ -227,7 +228,6 @@ def _consistent(X: Any, y: Any) -> tuple[Any, Any]:
     return X, y
 
 
-def _classes(estimator: Any, y: Any) -> tuple[Any, Any]:
 def _one_column(estimator: Any, y: Any) -> Any:
     """The targets, flat if they are a single column, unless the estimator is for columns alone."""
     if len(shape_of(y)) != 2 or shape_of(y)[1] != 1 or not get_tags(estimator).target_tags.single_output:
@@ -235,6 +235,7 @@ def _one_column(estimator: Any, y: Any) -> Any:
     return column_or_1d(np.asarray(y), warn=True)
 
 
+def _classes(estimator: Any, y: Any) -> tuple[Any, Any]:
     """The classes of one column of labels, and the code of each row; None for other targets."""
     if y is None or not is_classifier(estimator):
         return None, None
@@ -257,8 +258,8 @@ def _aligned(learner: Any, params: dict[str, Any], n: int) -> dict[str, Any]:
         raise InputError(f"params={sorted(params)}: {type(learner).__name__} takes no further parameters.")
     learner.check_metadata(list(params))
     for name, value in params.items():
-        if np.ndim(value) == 0 or _num_samples(value) != n:
         _check_weights(name, value)
+        if np.ndim(value) == 0 or _num_samples(value) != n:
             raise InputError(
                 f"params={name!r}: training in parts hands out one entry a row, {n} in all, but this has "
                 f"{np.shape(value) or 'a single value'}. Give one a row, or use strategy='auto'."
@@ -266,7 +267,6 @@ def _aligned(learner: Any, params: dict[str, Any], n: int) -> dict[str, Any]:
     return {name: np.asarray(value) if isinstance(value, list) else value for name, value in params.items()}
 
 
-def checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 def _check_weights(name: str, value: Any) -> None:
     """Raise if weights are no weights: a fold that trains on such a row would be scored all the same, or not at all."""
     if name.rpartition("__")[2] != "sample_weight" or np.ndim(value) != 1:
@@ -283,6 +283,7 @@ def _check_weights(name: str, value: Any) -> None:
         )
 
 
+def checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """The features as numbers that the core can read, and one target a row."""
     if y is None:
         raise InputError(f"y=None, but {type(estimator).__name__} learns from targets: pass one for each row of X.")

@@ -71,16 +71,17 @@ def _response(estimator: Any, scorer: Scorer) -> str:
 
 
 def pooled_scores(
-    scorers: list[Scorer], answers: Answers, X: Any, y: Any, index: Any, params: Mapping[str, Any]
+    scorers: list[Scorer], answers: Answers, X: Any, y: Any, index: Any, params: Mapping[str, Any], asked: Any = None
 ) -> dict[str, NDArray[np.float64]]:
-    """One score a scorer, over the rows of `index` (None: all)."""
+    """One score a scorer, over the rows of `index` (None: all); `asked` says where their answers are, if elsewhere."""
     rows = np.arange(len(next(iter(answers.responses.values())))) if index is None else index
+    asked = rows if asked is None else asked
     target = _safe_indexing(y, rows)
     params = _check_method_params(X, params, rows)
     scores = {}
     for scorer in scorers:
         if hasattr(scorer.call, "_score_func"):
-            value = scorer.call(answers, rows, target, **scorer.own(params))
+            value = scorer.call(answers, asked, target, **scorer.own(params))
         else:  # the estimator's own score, which is one of these two
             metric = accuracy_score if is_classifier(answers) else r2_score
             value = metric(target, answers.predict(asked), **scorer.own(params))

@@ -122,7 +122,8 @@ def cross_validate(
     estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
-    way = enter(estimator, strategy, cv, options, _job("cross_validate", X, y, groups, cv, params, options, scoring))
+    job = _job("cross_validate", X, y, groups, cv, params, options, scoring)
+    way = enter(estimator, strategy, cv, options, job, (X, y, groups))
     shown = (error_score, return_train_score, return_estimator, _pooled(aggregate), return_predictions)
     if isinstance(way, Elsewhere):
         arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
@@ -188,11 +189,13 @@ def cross_val_score(
     estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
-    way = enter(estimator, strategy, cv, options, _job("cross_val_score", X, y, groups, cv, params, options, scoring))
+    job = _job("cross_val_score", X, y, groups, cv, params, options, scoring)
+    way = enter(estimator, strategy, cv, options, job, (X, y, groups))
     if isinstance(way, Elsewhere):
         arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
         arguments |= {"pre_dispatch": pre_dispatch}
         if not _pooled(aggregate):
+            elsewhere.check_folds_suit(way, X, scoring)
             theirs: NDArray[np.float64] = way.call(
                 "cross_val_score", X, y, scoring=scoring, error_score=error_score, **arguments
             )
@@ -248,7 +251,8 @@ def cross_val_predict(
     estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool)
-    way = enter(estimator, strategy, cv, options, _job("cross_val_predict", X, y, groups, cv, params, options))
+    job = _job("cross_val_predict", X, y, groups, cv, params, options)
+    way = enter(estimator, strategy, cv, options, job, (X, y, groups))
     if isinstance(way, Elsewhere):
         arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
         theirs: NDArray[Any] = way.call(
