@@ -54,8 +54,7 @@ def _runs(job: Job, wanted: Wanted) -> list[Evaluation]:
     parts, pool = range(len(job.layouts)), job.options.pool
     if pool is None or len(parts) < 2 or hasattr(job.learner, "walk") or not job.layouts[0].grows:
         return [_evaluated(job, part, wanted) for part in parts]
-    alone = replace(job, options=replace(job.options, pool=None))
-    found: list[Evaluation] = pool(delayed(_evaluated)(alone, part, wanted) for part in parts)
+    found: list[Evaluation] = pool(delayed(_evaluated)(job.alone, part, wanted) for part in parts)
     return found
 
 
@@ -94,7 +93,7 @@ def check_limits(job: Job, wanted: Wanted) -> None:
 
 def _evaluated(job: Job, part: int, wanted: Wanted, strategy: Strategy | None = None) -> Evaluation:
     layout = job.layouts[part]
-    visitor = Visitor(job, layout, wanted)
+    visitor = Visitor(job.alone, layout, wanted)
     sink = _sink(job, layout, wanted, visitor)
     record = job.run(part, sink, strategy)
     failed = settle(sink, wanted.error_score)

@@ -100,6 +100,11 @@ class Job:
         return int(self.options.seed or 0)
 
     @property
+    def alone(self) -> "Job":
+        """The same without its workers, which cannot travel to one of themselves."""
+        return replace(self, options=replace(self.options, pool=None))
+
+    @property
     def calls_scorers(self) -> bool:
         """Whether no score is to be computed from predictions.
 
