@@ -118,6 +118,16 @@ class OnePass(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         """The rows transformed."""
         return self._trained().transform(X)
 
+    @_fitted_has("inverse_transform")  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def inverse_transform(self, X: Any) -> Any:
+        """Transformed rows turned back."""
+        return self._trained().inverse_transform(X)
+
+    @_fitted_has("get_feature_names_out")  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """The names of the columns that `transform` gives."""
+        return self._trained().get_feature_names_out(input_features)
+
     @_fitted_has("score")  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def score(self, X: Any, y: Any = None, **params: Any) -> Any:
         """The estimator's own score."""
