@@ -88,6 +88,7 @@ def permutation_test_score(
     if seed is None and options.order != "fixed":
         seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])  # the same orders for every permutation
     shared = {"groups": groups, "cv": cv, "n_jobs": n_jobs, "scoring": scoring, "params": params, "native": native}
+    shared["error_score"] = "raise"  # as scikit-learn's: a score of NaN is beaten by none, and would look significant
     shared |= {"strategy": strategy, "order": order, "seed": seed, "max_objects": max_objects, "verbose": verbose}
     score = float(cross_val_score(estimator, X, y, **shared).mean())
     scores = np.array(
