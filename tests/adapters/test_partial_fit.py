@@ -18,16 +18,17 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, Pol
 
 import reference
 from treecv import OnePass, cross_val_predict, cross_val_score, cross_validate
-from treecv.adapters import as_learner, obstacle, register
+from treecv.adapters import as_learner, obstacle, register, steps
 from treecv.checks import check_learner
 from treecv.data import Rows
-from treecv.errors import CapabilityError
+from treecv.errors import CapabilityError, UpdateError
 from treecv.learner import Schema
 
 X, y = load_iris(return_X_y=True)
 SHUFFLED = np.random.default_rng(0).permutation(len(X))[:60]
 X, y = X[SHUFFLED], y[SHUFFLED]
 CLASSES = np.unique(y)
+NAMES = np.array(["a", "bb", "ccc"])[y]
 K = 7
 FOLDS = [test for _, test in scikit_learn.KFold(K).split(X)]
 
@@ -139,6 +140,42 @@ class TestSmoothing:
         assert fitted.get_params() == GaussianNB().get_params()
         assert not [name for name in vars(fitted) if "treecv" in name]
         assert fitted.partial_fit(X, y).predict(X).shape == (60,)
+
+
+class Unchanged(GaussianNB):
+    """The same, but not known to be: each of its calls is checked by scikit-learn."""
+
+
+class TestBehindTheChecks:
+    @pytest.mark.parametrize("labels", [y, NAMES, NAMES.astype(object), y * 2.0])
+    @pytest.mark.parametrize("settings", [{}, {"priors": [0.2, 0.5, 0.3]}])
+    @pytest.mark.parametrize("cv", [scikit_learn.KFold(K), "loo"])
+    def test_the_same_bits_are_learnt(self, cv, settings, labels):
+        one, other = (
+            cross_validate(kind(**settings), X, labels, cv=cv, strategy="tree", return_estimator=True)["estimator"]
+            for kind in (GaussianNB, Unchanged)
+        )
+        for mine, theirs in zip(one, other, strict=True):
+            for name in ("theta_", "var_", "class_count_", "class_prior_", "epsilon_", "classes_"):
+                np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
+
+    @pytest.mark.parametrize("kind", [GaussianNB, Unchanged])
+    @pytest.mark.filterwarnings("ignore:59 of 60 folds failed")
+    def test_a_row_that_is_not_finite_fails_the_folds_that_learn_it(self, kind):
+        spoilt = X.copy()
+        spoilt[17, 2] = np.inf
+        found = cross_validate(kind(), spoilt, y, cv="loo", strategy="tree", scoring=lambda model, X, y: 1.0)
+        np.testing.assert_array_equal(np.isnan(found["test_score"]), np.arange(60) != 17)
+
+    def test_rows_in_any_other_form_are_checked(self, monkeypatch):
+        def never(*_):
+            raise AssertionError("without a check")
+
+        monkeypatch.setattr(steps, "_learn_checked", never)
+        for rows in (X.tolist(), X.astype(np.float32)):
+            assert cross_val_score(GaussianNB(), rows, y, strategy="tree").shape == (5,)
+        with pytest.raises(UpdateError, match="without a check"):
+            cross_val_score(GaussianNB(), X, y, strategy="tree")
 
 
 class TestSmallFirstBatches:
