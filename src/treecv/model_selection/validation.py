@@ -96,11 +96,13 @@ def cross_validate(
     native : bool
         False: train by the estimator's own `partial_fit` where the core has a twin of it.
     aggregate : {"folds", "pooled"}
-        "pooled" computes each score once, from all out-of-fold predictions.
+        "pooled" computes each score once, from all out-of-fold predictions, or once for each repetition.
     return_predictions : bool
-        Whether the result has the key "predictions": what the models predict for the rows they have not seen.
+        Whether the result has the key "predictions": what the models predict for the rows they have not seen; with
+        repetitions, a row for each. Rows that no fold holds out have NaN, or 0 or "" among labels.
     check_folds : int
-        Train so many random folds from scratch as well, and report the difference in ``result.check``.
+        Train so many random folds from scratch as well, and report the difference in ``result.check``. Nothing to do
+        where all folds are.
     max_objects : int
         The most folds for which Python objects are made.
 
