@@ -641,10 +641,7 @@ def test_leaving_one_out_is_a_partition_whatever_it_is_called(cv):
     assert_agree(result, theirs.cross_validate(OnePass(GaussianNB()), X, y, cv=cv, groups=groups))
 
 
-LISTS = pytest.mark.xfail(strict=True, reason="Rows.scattered asks a list for its shape")
-
-
-@pytest.mark.parametrize("strategy", [pytest.param("auto", marks=LISTS), pytest.param("tree", marks=LISTS), "standard"])
+@pytest.mark.parametrize("strategy", ["auto", "tree", "standard"])
 def test_lists_of_rows_on_scattered_folds(strategy):
     """What an int means for a classifier: stratified folds, whose rows do not lie side by side."""
     X, y = problem(GaussianNB())
