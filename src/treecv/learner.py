@@ -87,7 +87,8 @@ class branch:  # noqa: N801 - used like a function
     __slots__ = ("learner", "mark", "reverts", "state")
 
     def __init__(self, learner: Any, state: State) -> None:
-        self.learner, self.state = learner, state
+        self.learner = learner
+        self.state = state
         self.reverts = hasattr(learner, "revert")
 
     def __enter__(self) -> State:
@@ -96,6 +97,6 @@ class branch:  # noqa: N801 - used like a function
         self.mark = self.learner.save(self.state)
         return self.state
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self.reverts:  # a failed subtree must not spoil its sibling
             self.learner.revert(self.state, self.mark)

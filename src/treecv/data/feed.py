@@ -113,13 +113,14 @@ class Feed(_Counting):
 
     def lesson(self, step: Step) -> Rows:
         """What a step of the tree learns."""
-        (first, last), learn, _, side = step
+        parent, (begin, end), _, side = step
         if self.order == "fixed" and not self.draws:  # the common case, made short: it is run at every node
-            begin, end = self.chunks.span(*learn)
-            self.chunk_updates += learn.last - learn.first + 1
+            self.chunk_updates += end - begin + 1
+            offsets = self.chunks.offsets
+            begin, end = (begin, end + 1) if offsets is None else self.chunks.span(begin, end)
             self.row_updates += end - begin
             return self.rows.stretch(begin, end)
-        return self._hand_out(range(learn.first, learn.last + 1), (first, last, side))
+        return self._hand_out(range(begin, end + 1), (*parent, side))
 
     def all_but(self, fold: int) -> Rows:
         """What the model of a fold learns when it is trained from scratch: if "fixed", in stored order.
@@ -134,12 +135,13 @@ class Feed(_Counting):
 
     def fold(self, fold: int) -> Rows:
         """The rows a fold holds out."""
-        return self.rows.stretch(*self.chunks.span(fold, fold))
+        begin, end = self.chunks.span(fold, fold)
+        return self.rows.stretch(begin, end)
 
     def where(self, first: int, last: int) -> "slice | NDArray[np.int64]":
         """The stored rows these folds hold out."""
-        part = slice(*self.chunks.span(first, last))
-        return part if self.rows.index is None else self.rows.index[part]
+        begin, end = self.chunks.span(first, last)
+        return slice(begin, end) if self.rows.index is None else self.rows.index[begin:end]
 
     def _hand_out(self, chunks: Sequence[int], place: tuple[int, int, int], before: int = 0) -> Rows:
         stream = Stream(self.seed).at(self.repetition).at(*place)

@@ -53,11 +53,12 @@ class Rows:
 
     def stretch(self, begin: int, end: int) -> "Rows":
         """The rows at positions begin .. end - 1: a view."""
-        part, X, y = slice(begin, end), self.X, self.y
+        X, y = self.X, self.y
+        if type(X) is type(y) is _ARRAY and self.index is self.weights is self.metadata is None:  # at every node
+            return Rows(X[begin:end], y[begin:end], None, None, None, self.stream)
+        part = slice(begin, end)
         if self.index is not None:
             return replace(self, index=self.index[part])
-        if type(X) is type(y) is np.ndarray and self.weights is self.metadata is None:  # at every node: made short
-            return Rows(X[part], y[part], None, None, None, self.stream)
         return self._with(take(X, part), part)
 
     def pick(self, positions: NDArray[np.int64]) -> "Rows":
@@ -88,6 +89,7 @@ class Rows:
         return bool(np.count_nonzero(jumps) > len(jumps) // 4)
 
 
+_ARRAY = np.ndarray
 _NEAR = 64
 """Rows apart that a processor's own prefetching bridges."""
 
