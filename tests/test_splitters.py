@@ -632,7 +632,6 @@ def test_a_chain_that_calls_itself_exact_gives_what_standard_gives():
     assert chain.exact == np.allclose(chain["test_score"], standard["test_score"], rtol=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="splitters that may overlap are refused unseen, also where they are a partition")
 @pytest.mark.parametrize("cv", [LeavePGroupsOut(1), LeavePOut(1)], ids=str)
 def test_leaving_one_out_is_a_partition_whatever_it_is_called(cv):
     X, y = problem(GaussianNB())

@@ -58,9 +58,10 @@ def lay_out(cv: Any, X: Any, y: Any, codes: NDArray[np.int32] | None, n: int, **
     if groups is not None and len(groups) != n:
         raise InputError(f"groups has {len(groups)} entries, but X has {n} rows: give one a row.")
     _check_count(splitter, n)
-    if isinstance(splitter, BaseShuffleSplit | LeavePOut | LeavePGroupsOut):
+    several = getattr(splitter, "p", getattr(splitter, "n_groups", 2)) != 1  # one left out at a time is a partition
+    if isinstance(splitter, BaseShuffleSplit) or (isinstance(splitter, LeavePOut | LeavePGroupsOut) and several):
         raise Overlap(type(splitter).__name__, "its folds hold out some rows several times", splitter)
-    if type(splitter) is LeaveOneOut:
+    if type(splitter) is LeaveOneOut or (type(splitter) is LeavePOut and not several):
         return [Partition(Chunks(n), None)]
     if type(splitter) is KFold:
         return [_k_fold(splitter, n)]
