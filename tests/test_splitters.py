@@ -470,11 +470,8 @@ class Odd(KFold):
             yield np.arange(len(X)) % self.n_splits == fold
 
 
-REORDERED = pytest.mark.xfail(strict=True, reason="the training rows of folds met before an overlap come back sorted")
-
-
 @pytest.mark.parametrize("wrap", [iter, list], ids=["generator", "list"])
-@pytest.mark.parametrize("name", ["TimeSeriesSplit", pytest.param("ShuffleSplit", marks=REORDERED)])
+@pytest.mark.parametrize("name", ["TimeSeriesSplit", "ShuffleSplit"])
 def test_listed_folds_are_learnt_in_the_order_of_their_rows(estimator, name, wrap):
     X, y = problem(estimator)
     options = {"scoring": "neg_mean_squared_error", "return_indices": True}

@@ -204,11 +204,12 @@ def _is_rest(train: Index, test: Index, n: int) -> bool:
 def _partitions(pairs: Iterator[Pair], n: int, name: str) -> list[Layout]:
     """Folds that train on all they do not test on: a new partition begins where a row is held out again."""
     parts: list[list[Index]] = [[]]
+    unsorted: list[Index | None] = []  # training rows, where they cannot be had again from the others
     seen = np.zeros(n, bool)
 
     def as_they_were() -> Iterator[Pair]:
-        for test in itertools.chain.from_iterable(parts):
-            yield np.setdiff1d(np.arange(n), test), test
+        for train, test in zip(unsorted, itertools.chain.from_iterable(parts), strict=True):
+            yield np.setdiff1d(np.arange(n), test) if train is None else train, test
 
     for train, test in pairs:
         if not _is_rest(train, test, n):
@@ -219,6 +220,7 @@ def _partitions(pairs: Iterator[Pair], n: int, name: str) -> list[Layout]:
             parts.append([])
         seen[test] = True
         parts[-1].append(test)
+        unsorted.append(None if (np.diff(train) > 0).all() else train)
     held_out = [np.sort(np.concatenate(part)) for part in parts]
     if any(len(part) < 2 for part in parts[1:]) or not all(np.array_equal(rows, held_out[0]) for rows in held_out):
         raise Overlap(name, "the folds must hold out every row once, but some rows are in several", as_they_were())
