@@ -53,7 +53,10 @@ def _count(y: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any], NDArray[
 def numbers(y: NDArray[Any], name: str = "y") -> NDArray[np.float64]:
     """Targets of a regression: finite float64."""
     if y.dtype.kind not in "biufO":
-        raise InputError(f"{name} has dtype {y.dtype}: the targets of a regressor must be numbers.")
+        raise InputError(
+            f"{name} has dtype {y.dtype}: the targets of a regressor must be numbers. Convert them, for example with "
+            f"{name}.astype(float), or use a classifier for labels."
+        )
     try:
         values = np.ascontiguousarray(y, np.float64)
     except (TypeError, ValueError) as error:

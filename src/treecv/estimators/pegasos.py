@@ -113,7 +113,10 @@ class Pegasos(ClassifierMixin, OnePassLinear):  # type: ignore[misc]  # scikit-l
 
     def _begin(self, X: NDArray[Any], classes: NDArray[Any]) -> None:
         if len(classes) == 1:
-            raise InputError(f"Pegasos needs two classes, but y holds the one class {classes.tolist()[0]!r}.")
+            raise InputError(
+                f"Pegasos needs two classes, but y holds the one class {classes.tolist()[0]!r}. Add rows of another "
+                "class; partial_fit takes one class at a time if it is told both."
+            )
         if len(classes) > 2:
             raise InputError(
                 f"Only binary classification is supported. y holds {len(classes)} classes: {classes.tolist()[:5]}. "

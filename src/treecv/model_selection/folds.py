@@ -88,7 +88,9 @@ def _as_splitter(cv: Any, codes: NDArray[np.int32] | None) -> Any:
         return LeaveOneOut()
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
         if cv < 2:
-            raise InputError(f"cv={cv}: cross-validation needs at least 2 folds.")
+            raise InputError(
+                f"cv={cv}: cross-validation needs at least 2 folds. Use cv=2 or more, or cv='loo' for one fold a row."
+            )
         return KFold(int(cv)) if codes is None else StratifiedKFold(int(cv))
     if isinstance(cv, type):
         raise InputError(f"cv={cv.__name__} is a class: pass an instance of it, such as {cv.__name__}().")
@@ -110,7 +112,7 @@ def _check_count(splitter: Any, n: int) -> None:
             "Use cv='loo' for one fold a row."
         )
     if n < 2:
-        raise InputError(f"Found array with {n} sample(s): cross-validation needs at least 2 rows.")
+        raise InputError(f"Found array with {n} sample(s): cross-validation needs at least 2 rows. Give more of them.")
 
 
 def _k_fold(splitter: KFold, n: int) -> Partition:
@@ -187,7 +189,10 @@ def _iterated(splitter: Any, X: Any, y: Any, n: int, split: dict[str, Any]) -> l
     pairs: Iterator[Pair] = (_pair(sides, fold, n, name) for fold, sides in enumerate(folds))
     first = next(pairs, None)
     if first is None:
-        raise InputError(f"{name} makes 0 folds: cross-validation needs at least one.")
+        raise InputError(
+            f"{name} makes 0 folds: cross-validation needs at least one. An iterator can be used once only: pass a "
+            "list."
+        )
     pairs = itertools.chain([first], pairs)
     return _partitions(pairs, n, name) if _is_rest(*first, n) else [_succession(pairs, n, name)]
 
@@ -293,4 +298,6 @@ def _check_some(k: int, before: int, name: str) -> None:
 
 def _check_at_least_two(k: int, name: str) -> None:
     if k < 2:
-        raise InputError(f"{name} makes {k} fold(s): cross-validation needs at least 2.")
+        raise InputError(
+            f"{name} makes {k} fold(s): cross-validation needs at least 2. Name more groups or folds, or use cv='loo'."
+        )

@@ -229,7 +229,10 @@ def _consistent(X: Any, y: Any) -> tuple[Any, Any]:
     except TypeError as error:
         raise InputError(f"y={y!r} must be one target a row, in an array, a series or a list: {error}") from error
     if _num_samples(X) == 0:
-        raise InputError("Found array with 0 sample(s): X has no rows, and cross-validation needs at least 2.")
+        raise InputError(
+            "Found array with 0 sample(s): X has no rows, and cross-validation needs at least 2. Look at how they were "
+            "selected."
+        )
     return X, y
 
 
@@ -250,7 +253,10 @@ def _classes(estimator: Any, y: Any) -> tuple[Any, Any]:
         return None, None
     classes, codes = encode(labels.reshape(-1))
     if len(classes) < 2:
-        raise InputError(f"y holds the one label {classes.tolist()[0]!r}: a classifier needs at least two classes.")
+        raise InputError(
+            f"y holds the one label {classes.tolist()[0]!r}: a classifier needs at least two classes. Add rows of "
+            "another class, or look at how y was made."
+        )
     return classes if one else None, codes  # a column of labels is told as a column, and its folds are stratified
 
 
@@ -293,8 +299,8 @@ def checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[
     if y is None:
         raise InputError(f"y=None, but {type(estimator).__name__} learns from targets: pass one for each row of X.")
     for dtype in [X.dtype] if hasattr(X, "dtype") else getattr(X, "dtypes", []):
-        if getattr(dtype, "kind", "") in ("M", "m"):
-            raise InputError(f"X has dtype {dtype}: give times as numbers, such as days since the first one.")
+        if getattr(dtype, "kind", "") in _NO_NUMBERS:
+            raise InputError(f"X has dtype {dtype}: {_NO_NUMBERS[dtype.kind]}")
     try:
         X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=estimator, input_name="X")
     except (ValueError, TypeError) as error:
@@ -302,11 +308,24 @@ def checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[
     return readable(X), column_or_1d(np.asarray(y), warn=True)
 
 
+_TIMES = "give times as numbers, such as days since the first one."
+_NO_NUMBERS = {
+    "M": _TIMES,
+    "m": _TIMES,
+    "c": "complex data are not supported; give real numbers, such as X.real and X.imag side by side.",
+}
+"""What to do about columns of these kinds."""
+
+_CURES = {
+    "to float": "Encode the columns of X that are not numbers, for example with OrdinalEncoder.",
+    "float()": "Encode the columns of X that are not numbers, for example with OrdinalEncoder.",
+    "0 feature(s)": "Give X at least one column.",
+}
+
+
 def _cure(error: Exception) -> str:
     """What helps where scikit-learn only says what is wrong."""
-    if "to float" in str(error) or "float()" in str(error):
-        return "Encode the columns of X that are not numbers, for example with OrdinalEncoder."
-    return ""
+    return next((cure for words, cure in _CURES.items() if words in str(error)), "")
 
 
 def is_stratified(y: Any) -> bool:
