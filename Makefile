@@ -47,12 +47,13 @@ format: .venv/installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i core/include/treecv/*.hpp core/bindings/*.hpp core/bindings/*.cpp
 
+# BENCH and CLAIMS take the options of these commands; `--results DIR` keeps a trial away from the stored results.
 bench: .venv/installed
-	$(BIN)/python -m benchmarks.guards
+	$(BIN)/python -m benchmarks.guards $(BENCH)
 
 claims: .venv/installed
-	$(BIN)/python -m benchmarks.claims.table
-	$(BIN)/python -m benchmarks.claims.figure
+	$(BIN)/python -m benchmarks.claims.table $(CLAIMS)
+	$(BIN)/python -m benchmarks.claims.figure $(CLAIMS)
 
 # An editable install: Python files are read from src, a change in the core builds it anew.
 .venv/installed: $(SOURCES)

@@ -45,6 +45,7 @@ def main() -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(description=__doc__)
     covertype.add_arguments(parser)
+    store.add_argument(parser)
     parser.add_argument("--rounds", type=int, default=7, help="how often each short case is run; default: 7")
     parser.add_argument("--leave-one-out", type=int, default=10_000, help="rows of the long case; default: 10000")
     arguments = parser.parse_args()
@@ -70,7 +71,7 @@ def main() -> None:
     content = {"data": name, "rounds": arguments.rounds, "seconds": times}
     results = [asdict(limit) | {"met": limit.met} for limit in limits]
     command = "python -m benchmarks.front_door"
-    print(store.save("front_door", command, described, content | {"limits": results}))
+    print(store.save(arguments.results, "front_door", command, described, content | {"limits": results}))
 
 
 def own_code() -> Lap:

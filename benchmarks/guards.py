@@ -83,6 +83,7 @@ def main() -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(description=__doc__)
     covertype.add_arguments(parser)
+    store.add_argument(parser)
     parser.add_argument("--rounds", type=int, default=7, help="how often each case is run; default: 7")
     arguments = parser.parse_args()
     if arguments.rounds < 1:
@@ -101,7 +102,7 @@ def main() -> None:
     print(in_columns(table.lines) + "\n\nMust be reached\n" + verdicts(table.limits) + "\n")
     results = [asdict(limit) | {"met": limit.met} for limit in table.limits]
     content = {"data": stored.name, "rounds": arguments.rounds, "lines": list(map(asdict, table.lines))}
-    print(store.save("guards", "make bench", described, content | {"limits": results}))
+    print(store.save(arguments.results, "guards", "make bench", described, content | {"limits": results}))
 
 
 def times(table: Table, section: str, data: Data, rounds: int) -> None:

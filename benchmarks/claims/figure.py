@@ -40,6 +40,7 @@ def main() -> None:
     """Measure, draw, store."""
     parser = argparse.ArgumentParser(description=__doc__)
     covertype.add_arguments(parser)
+    store.add_argument(parser)
     parser.add_argument("--msd", type=Path, metavar="FILE", help="your copy of YearPredictionMSD.txt")
     parser.add_argument("--repetitions", type=int, default=10, help="random partitionings; default: 10")
     arguments = parser.parse_args()
@@ -49,12 +50,12 @@ def main() -> None:
     measured = [(problem, times(problem), _estimates(problem, repetitions)) for problem in problems]
     print(f"\n{repetitions} random partitionings; one thread\n{machine.sentence(described)}")
     print("\n".join(in_columns(*each) for each in measured))
-    save(draw(measured, repetitions), store.RESULTS / "figure.png")
+    drawn = store.place(arguments.results, "figure.png")
+    save(draw(measured, repetitions), drawn)
     command = f"python -m benchmarks.claims.figure --repetitions {repetitions}"
     content = [{"data": problem.data.name, **_records(took, found)} for problem, took, found in measured]
-    print(
-        "\nDrawn in benchmarks/results/figure.png\n" + store.save("figure", command, described, {"problems": content})
-    )
+    print(f"\nDrawn in {store.shown(drawn)}")
+    print(store.save(arguments.results, "figure", command, described, {"problems": content}))
 
 
 def classification(arguments: argparse.Namespace) -> Problem:

@@ -44,6 +44,7 @@ def main() -> None:
     """Estimate, compare, print, store."""
     parser = argparse.ArgumentParser(description=__doc__)
     covertype.add_arguments(parser)
+    store.add_argument(parser)
     parser.add_argument("--repetitions", type=int, default=20, help="random partitionings; default: 20")
     arguments = parser.parse_args()
     repetitions = checked_repetitions(arguments.repetitions)
@@ -57,7 +58,7 @@ def main() -> None:
     if len(data) != ALL_ROWS:
         print(f"\nThe paper's figures are for all {ALL_ROWS:,} rows: with {len(data):,} they are no measure.")
     command = f"python -m benchmarks.claims.table --repetitions {repetitions}"
-    print(store.save("table", command, described, _content(data, found)))
+    print(store.save(arguments.results, "table", command, described, _content(data, found)))
 
 
 def _content(data: covertype.Data, found: Estimates) -> dict[str, object]:
