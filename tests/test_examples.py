@@ -1,0 +1,52 @@
+"""The scripts that newcomers start run, and print what they promise."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cases import PYTHON
+from treecv.tree import chunk_updates
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+NEEDS_CORE = pytest.mark.skipif(PYTHON, reason="the reference arithmetic would take minutes")
+
+
+def run(name, *words, cwd):
+    command = [sys.executable, "-W", "error", EXAMPLES / name, *map(str, words)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
+
+
+@NEEDS_CORE
+def test_the_demo_sets_the_tree_beside_the_standard_method(tmp_path):
+    printed = run("demo.py", cwd=tmp_path)
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert "UCI Machine Learning Repository" in printed
+    assert "CC BY 4.0" in printed
+    lines = [line.split() for line in printed.splitlines() if " tree " in line or " standard" in line]
+    lines = [line for line in lines if line[0].replace(",", "").isdigit()]
+    assert [(line[0], line[1].rstrip(",")) for line in lines] == [
+        (k, method) for k in ("5", "10", "100", "20,000") for method in ("tree", "standard")
+    ]
+    for line in lines:
+        k = int(line[0].replace(",", ""))
+        extrapolated = line[2:5] == ["from", "100", "folds"]
+        numbers = [float(word.strip("x").replace(",", "")) for word in line[5 if extrapolated else 2 :]]
+        error, standard_error, _, updates, exact, trainings = numbers[:6]
+        assert extrapolated == (k == 20_000 and line[1] != "tree")
+        assert 20 < error < 40
+        assert 0 < standard_error < 10
+        assert updates == exact == (chunk_updates(k) if line[1] == "tree" else k * (k - 1))
+        assert trainings == pytest.approx(exact / k, abs=0.06)
+        assert len(numbers) == (7 if line[1] == "tree" else 6)  # the last one is the speed-up
+    assert "Standard leave-one-out is extrapolated from 100 of its 20,000 trainings" in printed
+
+
+@NEEDS_CORE
+def test_single_predictions_says_who_may_be_trusted(tmp_path):
+    printed = run("single_predictions.py", "--rows", 200, "--folds", 10, cwd=tmp_path)
+    assert "SGDClassifier, leave-one-out over 200 rows; 10 of them from scratch as well" in printed
+    trusted = printed.partition("GaussianNB")[2]
+    assert "same prediction: tree and from scratch 100.0%" in trusted
+    assert [line.strip() for line in printed.splitlines() if "exact:" in line] == ["exact: False", "exact: True"]
