@@ -4,9 +4,12 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import metadata, version
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -113,9 +116,24 @@ def test_cross_validation_loads_no_extra():
     assert in_a_new_interpreter(code) == []
 
 
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+
+
 def test_the_version_is_the_projects():
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    assert treecv.__version__ == project["version"]
+    assert treecv.__version__ == PROJECT["version"] == version("treecv")
+
+
+def test_the_installed_package_says_which_pythons_it_is_for():
+    installed = metadata("treecv")
+    assert installed["Requires-Python"] == ">=3.11"
+    pythons = {f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13, 14)}
+    assert pythons | {"Typing :: Typed"} <= set(installed.get_all("Classifier"))
+    assert installed["License-Expression"] == "BSD-3-Clause"
+
+
+def test_only_three_packages_are_required():
+    required = {re.split(r"[<>=!~ ]", need)[0] for need in PROJECT["dependencies"]}
+    assert required == {"numpy", "scipy", "scikit-learn"}
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -146,5 +164,7 @@ def test_every_public_method_has_a_docstring(name):
     assert {"fit", "predict"} <= set(dir(owner))
 
 
-def test_the_package_says_it_is_typed():
-    assert (Path(treecv.__file__).parent / "py.typed").exists()
+def test_the_package_says_it_is_typed_and_brings_its_stub_and_its_sample():
+    package = files("treecv")
+    for name in ("py.typed", "_core_v1.pyi", "data/covtype_sample.npz"):
+        assert package.joinpath(name).is_file(), name
