@@ -28,7 +28,7 @@ def beyond(rows: int, features: int, folds: str, order: str) -> int:
     """Bytes, measured in a fresh process."""
     words = ["--rows", str(rows), "--features", str(features), "--folds", folds, "--order", order]
     command = [sys.executable, "-m", "benchmarks.memory", *words]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)  # noqa: S603 - our own words
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)}: the measuring process failed:\n{done.stderr}")
     measured: int = json.loads(done.stdout)["bytes"]
