@@ -23,6 +23,25 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page, capsys):
     assert capsys.readouterr().out
 
 
+COMMANDS = {
+    page.relative_to(HOME): set(re.findall(r"(?:^|`)make ([a-z]+)", page.read_text(), re.M))
+    for page in [HOME / "README.md", *(HOME / "docs").rglob("*.md"), HOME / ".ci" / "run"]
+}
+
+
+@pytest.mark.parametrize("page", COMMANDS, ids=str)
+def test_the_commands_that_are_named_exist(page):
+    targets = set(re.findall(r"^([a-z]+):", (HOME / "Makefile").read_text(), re.M))
+    assert COMMANDS[page] <= targets
+
+
+def test_newcomers_and_the_machine_are_told_the_same_commands():
+    assert {"demo", "test", "lint", "bench", "sanitize"} <= COMMANDS[Path("README.md")]
+    checks = (HOME / ".ci" / "run").read_text().splitlines()
+    assert {"make lint", "make sanitize", "make reference"} <= set(checks)
+    assert checks[-1] == "make test"  # so that the test runner's closing line is the last one
+
+
 @pytest.mark.parametrize("page", [HOME / "README.md", HOME / "CHANGELOG.md", *(HOME / "docs").rglob("*.md")], ids=str)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import treecv
-from treecv import estimators, model_selection
+from treecv import estimators, model_selection, tree
 
 FUNCTIONS = [
     "cross_val_predict",
@@ -134,6 +134,12 @@ def test_the_installed_package_says_which_pythons_it_is_for():
 def test_only_three_packages_are_required():
     required = {re.split(r"[<>=!~ ]", need)[0] for need in PROJECT["dependencies"]}
     assert required == {"numpy", "scipy", "scikit-learn"}
+
+
+def test_the_algorithm_fits_on_two_pages_and_no_module_grows_without_end():
+    sizes = {path: len(path.read_text().splitlines()) for path in Path(treecv.__file__).parent.rglob("*.py")}
+    assert sizes[Path(tree.__file__)] < 120
+    assert {path.name: size for path, size in sizes.items() if size > 500} == {}
 
 
 @pytest.mark.parametrize("name", PUBLIC)
