@@ -81,6 +81,12 @@ class TestFeatures:
                 "X has dtype datetime64.* give times as",
             ),
             (pd.DataFrame({"n": ROWS, "c": pd.to_timedelta(ROWS)}), InputError, "X has dtype timedelta64.* give times"),
+            (pd.DataFrame({"n": [pd.NA, 1] * 30}, dtype=object), TypeError, "X has missing values: drop such rows"),
+            (
+                pd.DataFrame({"n": pd.array([1, None] * 30, "Int64")}),
+                InputError,
+                "Input X contains NaN at row 1, column 0",
+            ),
             (np.full((N, 1), object(), object), TypeError, r"float\(\) argument must be.*Encode the columns"),
             (
                 X + 1j,
@@ -178,8 +184,9 @@ class TestTargets:
             ([1, "a"] * 30, r"y mixes labels of the types \w+, \w+, which have no order: make them"),
             ([np.nan, "a", "b"] * 20, "y contains NaN or infinity: drop these rows, or give them a class"),
             ([np.nan, 0, 1] * 20, "y contains NaN or infinity: drop these rows, or give them a class"),
+            ([pd.NA, "a", "b"] * 20, "y contains NaN or infinity: drop these rows, or give them a class"),
         ],
-        ids=["None", "int", "nan among strings", "nan among numbers"],
+        ids=["None", "int", "nan among strings", "nan among numbers", "NA among strings"],
     )
     def test_labels_without_an_order(self, function, y, match):
         with pytest.raises(InputError, match=match):

@@ -16,8 +16,7 @@ def encode(y: NDArray[Any], name: str = "y") -> tuple[NDArray[Any], NDArray[np.i
     Labels that are small integers are counted instead of sorted: half a million rows take a millisecond
     or two, and no memory beyond the codes.
     """
-    missing = y.dtype.kind == "O" and bool((y != y).any())  # noqa: PLR0124 - NaN and NA are not themselves
-    if missing or (y.dtype.kind == "f" and not np.isfinite(y).all()):
+    if _lacks_some(y) or (y.dtype.kind == "f" and not np.isfinite(y).all()):
         raise InputError(f"{name} contains NaN or infinity: drop these rows, or give them a class of their own.")
     if y.dtype.kind == "b" and y.any() and not y.all():
         return np.array([False, True]), y.astype(np.int32)
@@ -39,6 +38,16 @@ def encode(y: NDArray[Any], name: str = "y") -> tuple[NDArray[Any], NDArray[np.i
             "classifier needs class labels (integers or strings), a regressor is made for such numbers."
         )
     return classes, codes.astype(np.int32)
+
+
+def _lacks_some(y: NDArray[Any]) -> bool:
+    """Whether some labels are missing, among labels that are objects."""
+    if y.dtype.kind != "O":
+        return False
+    try:
+        return bool((y != y).any())  # noqa: PLR0124 - NaN is not itself
+    except TypeError:  # NA of pandas will not say whether it is
+        return True
 
 
 def _count(y: NDArray[Any], low: int, high: int) -> tuple[NDArray[Any], NDArray[np.int32]]:

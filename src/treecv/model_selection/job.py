@@ -317,6 +317,7 @@ _NO_NUMBERS = {
 """What to do about columns of these kinds."""
 
 _CURES = {
+    "NAType": "X has missing values: drop such rows, or fill them in, for example with sklearn.impute.SimpleImputer.",
     "to float": "Encode the columns of X that are not numbers, for example with OrdinalEncoder.",
     "float()": "Encode the columns of X that are not numbers, for example with OrdinalEncoder.",
     "0 feature(s)": "Give X at least one column.",
