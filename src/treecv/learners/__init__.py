@@ -2,5 +2,7 @@
 
 from treecv.learners.lsqsgd import LSQSGD
 from treecv.learners.pegasos import Pegasos
+from treecv.learners.scaled import Scaled
+from treecv.learners.sgd import SGD
 
-__all__ = ["LSQSGD", "Pegasos"]
+__all__ = ["LSQSGD", "SGD", "Pegasos", "Scaled"]
