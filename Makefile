@@ -1,7 +1,8 @@
 # Everything runs in .venv, which is made on first use. PYTHON picks the interpreter.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
+CORE := $(shell find core -name '*.hpp' -o -name '*.cpp')
+SOURCES := $(CORE) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test lint bench claims sanitize reference torch format stubs clean
 .DELETE_ON_ERROR:
@@ -40,12 +41,12 @@ lint: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run --Werror core/include/treecv/*.hpp core/bindings/*.hpp core/bindings/*.cpp
+	$(BIN)/clang-format --dry-run --Werror $(CORE)
 
 format: .venv/installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i core/include/treecv/*.hpp core/bindings/*.hpp core/bindings/*.cpp
+	$(BIN)/clang-format -i $(CORE)
 
 # BENCH and CLAIMS take the options of these commands; `--results DIR` keeps a trial away from the stored results.
 bench: .venv/installed
@@ -64,6 +65,8 @@ claims: .venv/installed
 clean:
 	rm -rf .venv build demo.png
 
-# The stub of the extension; a test compares it with the module.
+# The stubs of the extensions, of which all have the same; a test compares them with the modules.
 stubs: .venv/installed
-	$(BIN)/python -m nanobind.stubgen -q -m treecv._core_v1 -o src/treecv/_core_v1.pyi
+	for level in v1 v3 v4; do \
+	    $(BIN)/python -m nanobind.stubgen -q -m treecv._core_v1 -o src/treecv/_core_$$level.pyi; \
+	done

@@ -25,7 +25,7 @@ def describe() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: version(name) for name in ("numpy", "scipy", "scikit-learn", "treecv")},
         "blas": _blas(),
-        "core": kernels.LEVELS[0] if kernels.core is not None else "python",
+        "core": "python" if kernels.core is None else kernels.core.__name__.rpartition("_")[2],
         "commit": commit(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }

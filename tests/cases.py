@@ -7,6 +7,7 @@ import numpy as np
 from treecv import learners
 from treecv.data import Chunks, Rows
 from treecv.learner import Schema
+from treecv.learners import compiled
 from treecv.probes import Leaves, Predictions, Sink
 from treecv.tree import Node, walk
 
@@ -17,6 +18,16 @@ SANITIZED = "TREECV_SANITIZED" in os.environ
 SETTINGS = {
     "LSQSGD": [{"step_size": 0.05}, {"step_size": 0.9, "radius": 0.4}, {"step_size": 0.3, "fit_intercept": False}],
     "Pegasos": [{"alpha": 0.03}, {"alpha": 1e-6}, {"alpha": 4.0, "fit_intercept": False}],
+    "SGD": [
+        {"loss": "log_loss", "class_weights": (0.5, 2.0)},
+        {"loss": "huber", "classes": 0, "penalty": "elasticnet", "alpha": 0.02, "schedule": "invscaling", "average": 4},
+        {"loss": "hinge", "penalty": "l1", "alpha": 0.01, "schedule": "pa1", "eta0": 0.4, "batch_size": 3},
+        {"loss": "squared_hinge", "penalty": "none", "schedule": "constant", "eta0": 0.01, "fit_intercept": False},
+    ],
+    "Scaled": [
+        {"model": learners.SGD(loss="modified_huber", average=2)},
+        {"model": learners.SGD(loss="squared_error", classes=0), "scaler": "minmax", "low": -1.0, "clips": True},
+    ],
 }
 """A learner by name to settings in which each of its branches is taken."""
 
@@ -25,7 +36,7 @@ LEARNERS = [getattr(learners, name)(**chosen) for name, several in SETTINGS.item
 
 def reference_of(learner):
     """The same learner in Python's arithmetic."""
-    return type(learner).reference(**learner.settings())
+    return compiled.reference_of(learner)
 
 
 def table(n, d, dtype="float64", seed=0):
@@ -85,4 +96,4 @@ def assert_same_bits(one, other):
 
 def targets(learner, y, seed=0):
     """Classes as they are; for a regression, numbers near them."""
-    return y if isinstance(learner, learners.Pegasos) else y + np.random.default_rng(seed).normal(size=len(y))
+    return y if getattr(learner, "margins", False) else y + np.random.default_rng(seed).normal(size=len(y))

@@ -34,9 +34,10 @@ def test_built_in_learners_and_their_references_keep_the_laws(learner, dtype):
 def test_settings_are_frozen_compared_and_shown(learner):
     assert learner == type(learner)(**learner.settings())
     assert hash(learner) == hash(type(learner)(**learner.settings()))
-    assert repr(learner) == f"{type(learner).__name__}({', '.join(f'{k}={v}' for k, v in learner.settings().items())})"
+    shown = ", ".join(f"{field.name}={getattr(learner, field.name)!r}" for field in dataclasses.fields(learner))
+    assert repr(learner) == f"{type(learner).__name__}({shown})"
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
-        learner.fit_intercept = True
+        setattr(learner, dataclasses.fields(learner)[0].name, 1.0)
 
 
 @pytest.mark.parametrize(("name", "setting"), [("Pegasos", "alpha"), ("LSQSGD", "step_size"), ("LSQSGD", "radius")])
@@ -72,7 +73,7 @@ def test_a_state_reads_rows_of_its_own_dtype_and_width_only(learner, dtype):
     assert_same_bits(state, before)
 
 
-@pytest.mark.parametrize("learner", EITHER, ids=repr)
+@pytest.mark.parametrize("learner", [one for one in EITHER if not hasattr(one, "weighs")], ids=repr)
 def test_weights_are_refused_not_ignored(learner):
     X, y = table(8, 5)
     with pytest.raises(CapabilityError, match=f"{type(learner).__name__} does not weigh rows, but got weights"):

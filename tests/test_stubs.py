@@ -13,10 +13,12 @@ from treecv import kernels
 
 @pytest.mark.skipif(PYTHON, reason="TREECV_IMPLEMENTATION=python keeps the extension out")
 @pytest.mark.skipif(SANITIZED, reason="the sanitizers are preloaded into the stub generator too")
-@pytest.mark.parametrize("level", kernels.LEVELS)
+@pytest.mark.parametrize("level", [] if PYTHON else kernels.levels())
 def test_the_stub_is_up_to_date(level, tmp_path):
     written = tmp_path / "written.pyi"
     command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", f"treecv._core_{level}", "-o", written]
     subprocess.run(command, check=True)
+    if level != "v1":  # the module's name stands in the types of arguments
+        written.write_text(written.read_text().replace(f"_core_{level}", "_core_v1"))
     stored = Path(treecv.__file__).parent / f"_core_{level}.pyi"
     assert stored.read_text() == written.read_text(), "write it anew with: make stubs"

@@ -4,7 +4,9 @@
 
 namespace treecv::bindings {
 
+void bind_levels(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
+void bind_sgd(nanobind::module_& module);
 void bind_pegasos(nanobind::module_& module);
 void bind_lsqsgd(nanobind::module_& module);
 

@@ -8,8 +8,9 @@ a capability is a method that is there.
     save(state) -> mark        and revert(state, mark): undo all updates since the mark
     respond(state, rows, m)    what another method than predict says of each row
     fitted(state)              the estimator that a user would have after these updates
-    walk(feed, ...)            a whole subtree at once, in the compiled core
-    repeat(feed, ...)          many trainings from scratch at once, in the compiled core
+    walk(feed, ...)            a whole subtree at once, in the compiled core, by several threads
+    repeat(feed, ...)          many trainings from scratch at once, likewise
+    overflow(state)            the row at which a number first was not finite, 0 if all are
 
 and things that it may say about itself:
 
@@ -18,7 +19,13 @@ and things that it may say about itself:
     call_free                  True: nor on how the rows are divided into updates
     margins                    True: `predict` of a classifier gives decision values, whose sign (or largest column)
                                is the class; else it gives codes of classes, or labels where rows are as given
+    outputs                    the numbers that `predict` gives for a row, if more than one
     draws                      True: it draws random numbers, and wants those of the place of an update
+    shuffles                   True: it wants the rows of an update in random order, even where the order is "fixed"
+    seed                       names that order, where nobody named one
+    supervised                 False: it reads no targets
+    weighs                     True: it weighs rows
+    sparse                     True: it reads compressed sparse rows, where it does not take rows as given
     shows_nonfinite            True: a row with NaN or infinity never gets a finite prediction
 """
 
@@ -41,6 +48,7 @@ class Schema:
     dtype: str
     classes: Any = None
     n_outputs: int = 1
+    sparse: bool = False
 
 
 class Learner(Protocol):
@@ -58,6 +66,11 @@ class Learner(Protocol):
 
 LEARNER = ("init", "update", "predict", "copy | save + revert")
 """What the tree needs, in the words of `missing`."""
+
+
+def outputs_of(learner: Any) -> int:
+    """The numbers that a learner's `predict` gives for a row."""
+    return int(getattr(learner, "outputs", 1))
 
 
 def missing(candidate: object, needs: Sequence[str]) -> list[str]:

@@ -129,7 +129,8 @@ class Sink:
     """The probes of one cross-validation, and what failed.
 
     `failed[fold]` is set where an update or a prediction raised, or where a prediction is not a finite
-    number. Only the first error is kept: there may be as many as folds.
+    number. Only the first error is kept: there may be as many as folds. `overflow` is the first fold whose model
+    has numbers that are not finite, and the row of its training at which they came up.
     """
 
     k: int
@@ -140,6 +141,7 @@ class Sink:
     failed: NDArray[np.uint8] = field(init=False)
     error: Exception | None = None  # the first one, with its folds named
     cause: Exception | None = None  # as it was raised
+    overflow: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         self.failed = np.zeros(self.k, np.uint8)
@@ -153,7 +155,8 @@ class Sink:
         predictions = None
         if self.predictions is not None:
             empty = self.predictions.values is None
-            predictions = moved(self.predictions) if empty else Predictions.over(n_stored)
+            outputs = 1 if empty else self.predictions.values.shape[2]
+            predictions = moved(self.predictions) if empty else Predictions.over(n_stored, outputs)
         sink = Sink(self.k, predictions, self.extra, self.states, tuple(map(moved, self.further)))
         sink.failed = self.failed
         return sink
@@ -205,9 +208,17 @@ class Sink:
             self.error, self.cause = UpdateError(f"{_named(folds)}: {type(error).__name__}: {error}"), error
             self.error.__cause__ = error
 
+    def overflowed(self, fold: int, rows: int) -> None:
+        """Note a model whose numbers were no longer finite once it had learnt so many rows."""
+        self.failed[fold] = 1
+        if self.overflow is None or fold < self.overflow[0]:
+            self.overflow = fold, rows
+
     def _keep(self, other: "Sink") -> None:
         if self.error is None:
             self.error, self.cause = other.error, other.cause
+        if other.overflow is not None:
+            self.overflowed(*other.overflow)
 
 
 def _named(folds: Node) -> str:
@@ -223,9 +234,11 @@ class Leaves:
     feed: Folds
     sink: Sink
     asked: tuple[Predictions, ...] = field(init=False)
+    overflow: Callable[[State], int] | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.asked = self.sink.asked
+        self.overflow = getattr(self.learner, "overflow", None)
 
     def leaf(self, fold: int, state: State) -> None:
         """Put what the probes want from this leaf into their arrays."""
@@ -242,6 +255,8 @@ class Leaves:
 
     def _probe(self, fold: int, state: State) -> None:
         sink = self.sink
+        if self.overflow is not None and (rows := self.overflow(state)):
+            sink.overflowed(fold, rows)
         if self.asked:
             held_out, where = self.feed.fold(fold), self.feed.where(fold, fold)
             for probe in self.asked:

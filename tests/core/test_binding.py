@@ -86,18 +86,18 @@ JOB = [
     ({"repetition": -1}, TypeError, WRONG_TYPE),
     ({"failed": np.zeros(N - 1, np.uint8)}, ValueError, "one byte a fold"),
     ({"failed": np.zeros(N, bool)}, TypeError, WRONG_TYPE),
-    ({"predictions": np.zeros(N + 1)}, ValueError, "one number a stored row"),
+    ({"predictions": np.zeros(N + 1)}, ValueError, "a number for each output of each stored row"),
     ({"predictions": np.zeros(N, np.float32)}, TypeError, WRONG_TYPE),
     ({"predictions": read_only(np.zeros(N))}, TypeError, WRONG_TYPE),
     ({"predictions": np.zeros((N, 2))[:, 0]}, TypeError, WRONG_TYPE),
     ({"extra": np.zeros((3, D))}, ValueError, "go together"),
-    ({"extra_predictions": np.zeros((N, 3))}, ValueError, "go together"),
-    ({"extra": np.zeros((3, D)), "extra_predictions": np.zeros((N, 4))}, ValueError, "a row a fold and a column"),
-    ({"extra": np.zeros((3, D)), "extra_predictions": np.zeros((N - 1, 3))}, ValueError, "a row a fold and a column"),
-    ({"extra": np.zeros((3, D)), "extra_predictions": np.zeros((N, 6))[:, ::2]}, ValueError, "a row a fold"),
-    ({"extra": np.zeros((3, D)), "extra_predictions": np.zeros((N, 6))[:, :3]}, ValueError, "a row a fold"),
-    ({"extra": np.zeros((3, D + 1)), "extra_predictions": np.zeros((N, 3))}, ValueError, "another width"),
-    ({"extra": np.zeros((3, D), np.float32), "extra_predictions": np.zeros((N, 3))}, TypeError, WRONG_TYPE),
+    ({"extra_predictions": np.zeros(N * 3)}, ValueError, "go together"),
+    ({"extra": np.zeros((3, D)), "extra_predictions": np.zeros(N * 4)}, ValueError, "of its rows, for every fold"),
+    ({"extra": np.zeros((3, D)), "extra_predictions": np.zeros(N * 3 - 1)}, ValueError, "of its rows, for every fold"),
+    ({"extra": np.zeros((3, D)), "extra_predictions": np.zeros((N, 3))}, TypeError, WRONG_TYPE),
+    ({"extra": np.zeros((3, D)), "extra_predictions": np.zeros(N * 6)[::2]}, TypeError, WRONG_TYPE),
+    ({"extra": np.zeros((3, D + 1)), "extra_predictions": np.zeros(N * 3)}, ValueError, "another width"),
+    ({"extra": np.zeros((3, D), np.float32), "extra_predictions": np.zeros(N * 3)}, TypeError, WRONG_TYPE),
     ({"on_state": 3}, TypeError, WRONG_TYPE),
     ({"offsets": np.arange(N + 1, dtype=np.int32)}, TypeError, WRONG_TYPE),
 ]
@@ -119,10 +119,10 @@ STANDARD = [
     ({"folds": [0]}, TypeError, WRONG_TYPE),
 ]
 PREDICT = [
-    ({"out": np.zeros(N - 1)}, ValueError, "one number a row"),
+    ({"out": np.zeros(N - 1)}, ValueError, "a number for each output of a row"),
     ({"out": np.zeros(N, np.float32)}, TypeError, WRONG_TYPE),
     ({"out": read_only(np.zeros(N))}, TypeError, WRONG_TYPE),
-    ({"out": np.zeros(3), "index": np.array([1, 2])}, ValueError, "one number a row"),
+    ({"out": np.zeros(3), "index": np.array([1, 2])}, ValueError, "a number for each output of a row"),
 ]
 
 

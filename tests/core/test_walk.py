@@ -30,6 +30,17 @@ from treecv.records import Counts
 from treecv.strategies import Standard, Tree
 from treecv.tree import chunk_updates
 
+NO_OVERFLOW = (-1, 0)
+
+
+def in_one_fold_at_most(feed):
+    """Rows that several folds hold out have the prediction of one of them, whichever came last."""
+    times = np.zeros(len(feed.rows.X), int)
+    for fold in range(feed.chunks.k):
+        span = slice(*feed.chunks.span(fold, fold))
+        times[np.unique(np.arange(feed.chunks.n_rows)[span] if feed.rows.index is None else feed.rows.index[span])] += 1
+    return times <= 1
+
 
 def both(strategy, learner, feed, extra=None):
     """What a strategy gives in the core and in Python: predictions, extra predictions, failed folds and counts."""
@@ -48,7 +59,8 @@ def assert_both_same(strategy, learner, feed, extra=None):
     (predicted, further, failed, counts), (expected, expected_further, expected_failed, expected_counts) = both(
         strategy, learner, feed, extra
     )
-    assert_same_bits(predicted, expected)
+    once = in_one_fold_at_most(feed)
+    assert_same_bits(predicted[once], expected[once])
     assert_same_bits(failed, expected_failed)
     assert counts == expected_counts
     if extra is not None:
@@ -165,13 +177,18 @@ def test_work_copies_and_live_states_are_what_the_formulas_say(k):
     rest = {"order": "fixed", "seed": 0, "repetition": 0, "on_state": None, "index": None}
     offsets = 3 * np.arange(k + 1)
     state = np.zeros(kernel.state_bytes, np.uint8)
-    done = kernel.walk(state, X, y, offsets=offsets, first=0, last=k - 1, **arrays, **rest)
+    job = {"X": X, "y": y, "offsets": offsets} | arrays | rest
     c = math.ceil(math.log2(k))
     updates = k * (c + 1) - 2**c
     assert updates == chunk_updates(k)
-    assert done == (updates, 3 * updates, k - 1, c + 1)
-    done = kernel.standard(state * 0, X, y, offsets=offsets, folds=np.arange(k), **arrays, **rest)
-    assert done == (k * (k - 1), 3 * k * (k - 1), 0, 1)
+    done = kernel.walk(state * 0, **job | {"on_state": lambda fold, state: None}, first=0, last=k - 1)
+    assert done == (updates, 3 * updates, k - 1, c + 1, *NO_OVERFLOW)
+    *done, live, fold, rows = kernel.walk(state * 0, **job, first=0, last=k - 1)
+    assert (*done, fold, rows) == (updates, 3 * updates, k - 1, *NO_OVERFLOW)
+    wide = int(math.log2(kernel.lanes))  # the levels on which siblings walk side by side
+    assert c + 1 <= live <= (kernel.lanes * (c + 1 - wide) if c > wide else 2**c)
+    done = kernel.standard(state * 0, **job, folds=np.arange(k))
+    assert done == (k * (k - 1), 3 * k * (k - 1), 0, 1, *NO_OVERFLOW)
 
 
 def test_seed_and_repetition_name_the_orders():
@@ -212,7 +229,7 @@ def test_rows_in_no_fold_are_learnt_by_every_model(strategy, order, before, scat
     X, y = table(20, 3)
     index = np.random.default_rng(0).permutation(20) if scattered else None
     offsets = np.sort(np.r_[before, np.random.default_rng(1).permutation(np.arange(before + 1, 20))[:4], 20])
-    for learner in LEARNERS:
+    for learner in (learner for learner in LEARNERS if learner.call_free):
         feed = Feed(Rows(X, targets(learner, y), index=index), Chunks(20, offsets), order, 3)
         found = [sink_over(feed), sink_over(feed)]
         for one, sink in zip((learner, reference_of(learner)), found, strict=True):

@@ -28,6 +28,7 @@ struct Lesson {
 // The positions of a lesson, numbered from 0. All but a chunk is everything else, what is in no fold as well.
 class Stretch {
   public:
+    Stretch() : Stretch(0, 0) {}
     Stretch(const Chunks& chunks, const Lesson& lesson)
         : begin_(chunks.begin(lesson.first)), end_(chunks.end(lesson.last)), gap_begin_(end_), gap_(0) {
         if (lesson.skip > lesson.last) return;
@@ -36,10 +37,11 @@ class Stretch {
         gap_ = chunks.end(lesson.skip) - gap_begin_;
     }
 
-    // Those before the first fold.
-    static Stretch before(const Chunks& chunks) { return {0, chunks.begin(0)}; }
+    // All positions 0 .. size - 1.
+    explicit Stretch(std::int64_t size) : Stretch(0, size) {}
 
     std::int64_t size() const { return end_ - begin_ - gap_; }
+    bool contiguous() const { return gap_ == 0; }
 
     std::int64_t operator[](std::int64_t i) const {
         const std::int64_t position = begin_ + i;

@@ -1,5 +1,5 @@
-// Rows, the only thing kernels accept: features, targets, and an optional index saying which rows in
-// which order. Nothing is copied; a row that does not fill its last block is completed on the fly.
+// Rows, the only thing kernels accept: features, targets, weights, and an optional index saying which rows in
+// which order. Nothing is copied; a dense row that does not fill its last block is completed on the fly.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,51 @@
 
 namespace treecv {
 
-// One row as a learner sees it: `full` blocks in memory and, when `ragged`, one completed block.
+// A table of numbers: each row side by side, the rows a fixed stride apart.
+template <class T>
+struct Dense {
+    using Value = T;
+
+    const T* values;
+    std::int64_t n_stored;
+    std::int64_t n_features;
+    std::int64_t stride;  // from row to row, in values
+
+    const T* at(std::int64_t row) const { return values + row * stride; }
+    const T* end() const { return at(n_stored - 1) + n_features; }
+    std::int64_t work(std::int64_t) const { return n_features + 1; }
+
+    // The lines of a row, and the one its last whole block reaches into. Inlined by force: a call that does
+    // nothing but prefetch is taken for one without effect.
+    [[gnu::always_inline]] void fetch(std::int64_t row) const {
+        constexpr std::int64_t most = 8 * lanes<T>;  // the hardware follows from there
+        const T* value = at(row);
+        const std::int64_t size = n_features < most ? n_features : most;
+        for (std::int64_t j = 0; j < size; j += lanes<T>) __builtin_prefetch(value + j);
+        __builtin_prefetch(value + (size / lanes<T> + 1) * lanes<T> - 1);
+    }
+};
+
+// Compressed sparse rows: indices sorted and unique in each row.
+template <class T>
+struct Sparse {
+    using Value = T;
+
+    const T* values;
+    const std::int32_t* indices;
+    const std::int64_t* begins;  // n_stored + 1 of them
+    std::int64_t n_stored;
+    std::int64_t n_features;
+
+    std::int64_t work(std::int64_t row) const { return begins[row + 1] - begins[row] + 1; }
+
+    [[gnu::always_inline]] void fetch(std::int64_t row) const {
+        __builtin_prefetch(values + begins[row]);
+        __builtin_prefetch(indices + begins[row]);
+    }
+};
+
+// One dense row as a learner sees it: `full` blocks in memory and, when `ragged`, one completed block.
 template <class T>
 struct Row {
     const T* values;
@@ -18,6 +62,20 @@ struct Row {
     Block<T> tail;
     bool ragged;
 };
+
+// One sparse row.
+template <class T>
+struct SparseRow {
+    const T* values;
+    const std::int32_t* indices;
+    std::ptrdiff_t size;
+};
+
+template <class T>
+SparseRow<T> sparse_row(const Sparse<T>& table, std::int64_t row) {
+    const std::int64_t begin = table.begins[row];
+    return {table.values + begin, table.indices + begin, table.begins[row + 1] - begin};
+}
 
 // What follows the features up to the next multiple of a block: zeros, or a constant 1 and zeros.
 template <class T>
@@ -39,12 +97,16 @@ class Padding {
     // The numbers a state must hold for each feature vector: whole blocks.
     std::int64_t width() const { return (full_ + (ragged_ ? 1 : 0)) * lanes<T>; }
 
+    [[gnu::always_inline]] Row<T> operator()(const Dense<T>& table, std::int64_t row) const {
+        return (*this)(table.at(row), table.end());
+    }
+
     // `end`: one past the last value that may be read.
-    Row<T> operator()(const T* values, const T* end) const {
+    [[gnu::always_inline]] Row<T> operator()(const T* values, const T* end) const {
         Row<T> row{values, full_, constant_, ragged_};
         if (rest_ == 0) return row;
         const T* rest = values + full_ * lanes<T>;
-        if (end - rest >= lanes<T>) {
+        if (end - rest >= lanes<T>) [[likely]] {
             // What follows belongs to the next row: it is cut off as bits, whatever it holds.
             row.tail = Block<T>::load(rest) & keep_;
         } else {
@@ -62,18 +124,14 @@ class Padding {
     Block<T> constant_, keep_;
 };
 
-template <class T, class Target>
+template <class Storage, class Target>
 struct Rows {
-    const T* X;
-    std::int64_t n_stored;  // rows of X
-    std::int64_t n_features;
-    std::int64_t stride;        // from row to row, in values
-    const Target* y;            // null where only predictions are wanted
+    Storage X;
+    const Target* y;            // null where there are none, or only predictions are wanted
+    const double* weights;      // null: all 1
     const std::int64_t* index;  // null: the stored order
 
     std::int64_t row(std::int64_t position) const { return index ? index[position] : position; }
-    const T* values(std::int64_t row) const { return X + row * stride; }
-    const T* end() const { return X + (n_stored - 1) * stride + n_features; }
 };
 
 // Copies the rows named by `index`, in its order, side by side. Rows that jump about are read many
@@ -91,29 +149,128 @@ void gather(const T* X, std::int64_t stride, std::int64_t n_features, const std:
     }
 }
 
-// Dot product of a state vector and a row, by the summation rule.
-template <class T>
-T dot(const T* vector, const Row<T>& row) {
-    Block<T> acc = Block<T>::all(T(0));
-    for (std::ptrdiff_t b = 0; b < row.full; ++b)
-        acc += Block<T>::load(vector + b * lanes<T>) * Block<T>::load(row.values + b * lanes<T>);
-    if (row.ragged) acc += Block<T>::load(vector + row.full * lanes<T>) * row.tail;
-    return sum(acc);
+// The whole blocks of n rows of the same width: kept in registers, or read again each time if there are `any`
+// number of them.
+inline constexpr int any = -1;
+
+template <int n, int whole, class T>
+struct Kept {
+    Block<T> blocks[whole][n];
+
+    [[gnu::always_inline]] explicit Kept(const Row<T> (&rows)[n]) {
+        unrolled<whole>([&](auto b) {
+            unrolled<n>([&](auto i) { blocks[b][i] = Block<T>::load(rows[i].values + b * lanes<T>); });
+        });
+    }
+};
+template <int n, class T>
+struct Kept<n, any, T> {
+    explicit Kept(const Row<T> (&)[n]) {}
+};
+
+// Dot products of state vectors and rows, by the summation rule.
+template <int n, int whole, class T>
+[[gnu::always_inline]] inline void dots(const T* const (&vectors)[n], const Kept<n, whole, T>& kept,
+                                        const Row<T> (&rows)[n], T (&out)[n]) {
+    Block<T> acc[n];
+    unrolled<n>([&](auto i) { acc[i] = Block<T>::all(T(0)); });
+    if constexpr (whole == any)
+        for (std::ptrdiff_t b = 0; b < rows[0].full; ++b)
+            unrolled<n>([&](auto i) {
+                acc[i] +=
+                    Block<T>::load(vectors[i] + b * lanes<T>) * Block<T>::load(rows[i].values + b * lanes<T>);
+            });
+    else
+        unrolled<whole>([&](auto b) {
+            unrolled<n>(
+                [&](auto i) { acc[i] += Block<T>::load(vectors[i] + b * lanes<T>) * kept.blocks[b][i]; });
+        });
+    if (rows[0].ragged)
+        unrolled<n>(
+            [&](auto i) { acc[i] += Block<T>::load(vectors[i] + rows[i].full * lanes<T>) * rows[i].tail; });
+    sums<n>(acc, out);
 }
 
-// vector += scale * row.
+// vectors += scales * rows.
+template <int n, int whole, class T>
+[[gnu::always_inline]] inline void add(T* const (&vectors)[n], const T (&scales)[n],
+                                       const Kept<n, whole, T>& kept, const Row<T> (&rows)[n]) {
+    Block<T> factor[n];
+    unrolled<n>([&](auto i) { factor[i] = Block<T>::all(scales[i]); });
+    if constexpr (whole == any)
+        for (std::ptrdiff_t b = 0; b < rows[0].full; ++b)
+            unrolled<n>([&](auto i) {
+                T* at = vectors[i] + b * lanes<T>;
+                (Block<T>::load(at) + factor[i] * Block<T>::load(rows[i].values + b * lanes<T>)).store(at);
+            });
+    else
+        unrolled<whole>([&](auto b) {
+            unrolled<n>([&](auto i) {
+                T* at = vectors[i] + b * lanes<T>;
+                (Block<T>::load(at) + factor[i] * kept.blocks[b][i]).store(at);
+            });
+        });
+    if (!rows[0].ragged) return;
+    unrolled<n>([&](auto i) {
+        T* at = vectors[i] + rows[i].full * lanes<T>;
+        (Block<T>::load(at) + factor[i] * rows[i].tail).store(at);
+    });
+}
+
+template <int n, class T>
+[[gnu::always_inline]] inline void dots(const T* const (&vectors)[n], const Row<T> (&rows)[n], T (&out)[n]) {
+    dots(vectors, Kept<n, any, T>(rows), rows, out);
+}
+template <int n, class T>
+[[gnu::always_inline]] inline void add(T* const (&vectors)[n], const T (&scales)[n],
+                                       const Row<T> (&rows)[n]) {
+    add(vectors, scales, Kept<n, any, T>(rows), rows);
+}
+
+template <class T>
+T dot(const T* vector, const Row<T>& row) {
+    T out[1];
+    dots<1, T>({vector}, {row}, out);
+    return out[0];
+}
+
 template <class T>
 void add(T* vector, T scale, const Row<T>& row) {
-    const Block<T> scales = Block<T>::all(scale);
+    add<1, T>({vector}, {scale}, {row});
+}
+
+// A sparse row adds up in the lanes that its features have in a dense one: zeros would add nothing, so the
+// bits are the same.
+template <class T>
+T dot(const T* vector, const SparseRow<T>& row) {
+    alignas(block_bytes) T acc[lanes<T>] = {};
+    for (std::ptrdiff_t j = 0; j < row.size; ++j)
+        acc[row.indices[j] % lanes<T>] += vector[row.indices[j]] * row.values[j];
+    return sum(Block<T>::load(acc));
+}
+
+template <class T>
+void add(T* vector, T scale, const SparseRow<T>& row) {
+    for (std::ptrdiff_t j = 0; j < row.size; ++j) vector[row.indices[j]] += scale * row.values[j];
+}
+
+// The squared length of a row, by the summation rule.
+template <class T>
+T square(const Row<T>& row) {
+    Block<T> acc = Block<T>::all(T(0));
     for (std::ptrdiff_t b = 0; b < row.full; ++b) {
-        Block<T> block = Block<T>::load(vector + b * lanes<T>);
-        block += scales * Block<T>::load(row.values + b * lanes<T>);
-        block.store(vector + b * lanes<T>);
+        const Block<T> values = Block<T>::load(row.values + b * lanes<T>);
+        acc += values * values;
     }
-    if (!row.ragged) return;
-    Block<T> block = Block<T>::load(vector + row.full * lanes<T>);
-    block += scales * row.tail;
-    block.store(vector + row.full * lanes<T>);
+    if (row.ragged) acc += row.tail * row.tail;
+    return sum(acc);
+}
+template <class T>
+T square(const SparseRow<T>& row) {
+    alignas(block_bytes) T acc[lanes<T>] = {};
+    for (std::ptrdiff_t j = 0; j < row.size; ++j)
+        acc[row.indices[j] % lanes<T>] += row.values[j] * row.values[j];
+    return sum(Block<T>::load(acc));
 }
 
 }  // namespace treecv

@@ -73,7 +73,7 @@ class LSQSGD:
         """A state that has learnt nothing."""
         check_fits(self, schema.dtype, "step_size", "radius")
         size = sums.width(schema.n_features, self.fit_intercept, schema.dtype)
-        return sums.blank(schema.n_features, {"w": (schema.dtype, size), "sum": ("float64", size)})
+        return sums.blank(schema.n_features, {"w": (schema.dtype, (size,)), "sum": ("float64", (size,))})
 
     def copy(self, state: State) -> State:
         """An independent state."""

@@ -71,7 +71,7 @@ class Pegasos:
                 f"{list(schema.classes)[:5]}. Make it one class against the rest (y == label)."
             )
         size = sums.width(schema.n_features, self.fit_intercept, schema.dtype)
-        return sums.blank(schema.n_features, {"v": (schema.dtype, size)})
+        return sums.blank(schema.n_features, {"v": (schema.dtype, (size,))})
 
     def copy(self, state: State) -> State:
         """An independent state."""

@@ -1,5 +1,6 @@
 """What the settings of a learner must be, and the rows it is given."""
 
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from treecv.data import Rows
 from treecv.errors import CapabilityError, InputError
 from treecv.learner import State
+from treecv.learners import sums
 
 
 def check_positive(learner: Any, *names: str) -> None:
@@ -26,6 +28,12 @@ def check_flags(learner: Any, *names: str) -> None:
             raise InputError(f"{type(learner).__name__}: {name}={value!r} must be True or False.")
 
 
+def check_among(learner: Any, name: str, known: Iterable[str]) -> None:
+    """Raise unless this setting is one of those known."""
+    if getattr(learner, name) not in known:
+        raise InputError(f"{type(learner).__name__}: {name}={getattr(learner, name)!r} must be one of {list(known)}.")
+
+
 def check_fits(learner: Any, dtype: Any, *names: str) -> None:
     """Raise unless these settings are still positive and finite as numbers of this type."""
     for name in names:
@@ -41,15 +49,17 @@ def check_fits(learner: Any, dtype: Any, *names: str) -> None:
 
 def check_rows(learner: Any, state: State, rows: Rows) -> None:
     """Raise unless a state can read these rows: the core sees bytes, and some widths have the same size."""
-    name, dtype, n_features = type(learner).__name__, state.dtype[2].base, int(state["n_features"][0])
+    name, dtype, n_features = type(learner).__name__, sums.value_type(state), int(state["n_features"][0])
     if rows.X.dtype != dtype:
         raise InputError(
             f"{name}: a state of {dtype} cannot read rows of {rows.X.dtype}: use X.astype({dtype.name!r})."
         )
     if rows.X.shape[1] != n_features:
         raise InputError(f"{name}: a state of {n_features} features cannot read rows of {rows.X.shape[1]}.")
-    if rows.weights is not None:
+    if rows.weights is not None and not getattr(learner, "weighs", False):
         raise CapabilityError(f"{name} does not weigh rows, but got weights: leave them out.")
+    if not isinstance(rows.X, np.ndarray) and not getattr(learner, "sparse", False):
+        raise CapabilityError(f"{name} does not read sparse rows: use X.toarray().")
 
 
 def check_codes(learner: Any, y: Any, n_classes: int) -> None:

@@ -39,17 +39,24 @@ def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     return acc[0]
 
 
-def blank(n_features: int, vectors: dict[str, tuple[Any, int]]) -> NDArray[Any]:
-    """A state that has learnt nothing: counts of rows and features, padded to a block, and vectors of blocks.
+HEADER = {"count": "i8", "n_features": "i8", "overflow": "i8", "call": ("f8", (5,))}
+"""What every state begins with: rows learnt; features; the row at which a number first was not finite, or 0; and what a
+learner keeps for the length of a call."""
+
+
+def blank(n_features: int, fields: dict[str, Any]) -> NDArray[Any]:
+    """A state that has learnt nothing: the header, a block long, and then the learner's own fields.
 
     The core walks over the same bytes (`core/include/treecv/learner.hpp`).
     """
-    offset, formats, offsets = BLOCK_BYTES, ["i8", "i8"], [0, 8]
-    for dtype, size in vectors.values():
-        formats.append(np.dtype((dtype, (size,))))  # type: ignore[arg-type]  # NumPy's own stubs lag
-        offsets.append(offset)
-        offset += np.dtype(dtype).itemsize * size
-    names = ["count", "n_features", *vectors]
-    state = np.zeros(1, np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": offset}))
+    state = np.zeros(1, np.dtype([(name, kind) for name, kind in (HEADER | fields).items()]))
     state["n_features"] = n_features
     return state
+
+
+def value_type(state: NDArray[Any]) -> np.dtype[Any]:
+    """The type of the rows that a state reads: that of its first vector."""
+    kind = state.dtype[len(HEADER)].base
+    while kind.names:
+        kind = kind["v"].base
+    return kind

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from joblib import Parallel, effective_n_jobs
 
 from treecv.data import Folds
-from treecv.engines import serial, workers
+from treecv.engines import serial, threads, workers
 from treecv.errors import InputError
 from treecv.learner import Learner, Schema, missing, require
 from treecv.probes import Sink
@@ -23,7 +23,7 @@ from treecv.strategies.tree import Tree
 __all__ = ["STRATEGIES", "Chain", "Standard", "Strategy", "Tree", "choose", "run"]
 
 
-class Plan(serial.Plan, workers.Plan, Protocol):
+class Plan(threads.Plan, workers.Plan, Protocol):
     """The work, for any engine."""
 
 
@@ -68,14 +68,19 @@ def choose(strategy: "str | Strategy") -> Strategy:
 def run(strategy: Strategy, learner: Learner, schema: Schema, feed: Folds, sink: Sink, pool: Any = None) -> Record:
     """Carry a strategy out and record what it took.
 
-    `pool` is a joblib.Parallel, for learners in Python; the core's own walk runs in this thread.
+    `pool` is a joblib.Parallel. It says how many workers there are; those of a learner that walks in the core
+    are threads of the core.
     """
     require(learner, strategy.needs, f"strategy={strategy.name!r}")
     begin = time.perf_counter()
-    plan, several = strategy.plan(feed, schema), 1
-    if isinstance(pool, Parallel) and not hasattr(learner, "walk"):
-        several = effective_n_jobs(pool.n_jobs)
-    counts = serial.run(plan, learner, sink) if several == 1 else workers.run(plan, learner, sink, pool, several)
+    plan = strategy.plan(feed, schema)
+    several = effective_n_jobs(pool.n_jobs) if isinstance(pool, Parallel) else 1
+    if several == 1:
+        counts = serial.run(plan, learner, sink)
+    elif hasattr(learner, "walk"):
+        counts = threads.run(plan, learner, sink, several)
+    else:
+        counts = workers.run(plan, learner, sink, pool, several)
     return Record(
         strategy=strategy.name,
         order=feed.order,

@@ -39,7 +39,7 @@ class Walk:
     feed: Succession
     schema: Schema
 
-    def run(self, learner: Any, sink: Sink) -> Counts:
+    def run(self, learner: Any, sink: Sink, threads: int = 1) -> Counts:
         """With one state, which learns what is new in each fold."""
         feed, state = self.feed.fresh(), learner.init(self.schema)
         leaves = Leaves(learner, feed, sink)

@@ -55,10 +55,10 @@ class Repetitions:
     schema: Schema
     folds: Sequence[int]
 
-    def run(self, learner: Any, sink: Sink) -> Counts:
+    def run(self, learner: Any, sink: Sink, threads: int = 1) -> Counts:
         """In the core where the learner has a `repeat`, else fold by fold."""
         if hasattr(learner, "repeat") and self.feed.compiled:
-            counts: Counts = learner.repeat(learner.init(self.schema), self.feed, sink, self.folds)
+            counts: Counts = learner.repeat(learner.init(self.schema), self.feed, sink, self.folds, threads)
             return counts
         leaves = Leaves(learner, self.feed.fresh(), sink)  # a feed may be used again
         for fold in self.folds:

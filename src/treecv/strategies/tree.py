@@ -39,16 +39,16 @@ class Descent:
     feed: Feed
     schema: Schema
 
-    def run(self, learner: Any, sink: Sink) -> Counts:
+    def run(self, learner: Any, sink: Sink, threads: int = 1) -> Counts:
         """In the core where the learner has a `walk`, else node by node.
 
         Rows in scattered order are copied into the order of the positions first: every level reads them.
         """
         if not self.feed.rows.scattered():
-            return self._walk(learner, self.feed, sink)
+            return self._walk(learner, self.feed, sink, threads)
         index = self.feed.rows.index
         gathered = sink.over(len(self.feed.rows))
-        counts = self._walk(learner, self.feed.over(self.feed.rows.gathered()), gathered)
+        counts = self._walk(learner, self.feed.over(self.feed.rows.gathered()), gathered, threads)
         sink.take_over(gathered, index)
         return counts
 
@@ -75,16 +75,18 @@ class Descent:
             sink.absorb(part, node, feed)
         return counts
 
-    def _walk(self, learner: Any, feed: Feed, sink: Sink) -> Counts:
+    def _walk(self, learner: Any, feed: Feed, sink: Sink, threads: int) -> Counts:
         feed, root = feed.fresh(), Node(0, feed.k - 1)  # a feed may be used again
         state = rooted(learner, feed, self.schema, sink)
-        return feed.counts if state is None else feed.counts + _subtree(learner, feed.fresh(), root, state, sink)
+        if state is None:
+            return feed.counts
+        return feed.counts + _subtree(learner, feed.fresh(), root, state, sink, threads)
 
 
-def _subtree(learner: Any, feed: Feed, node: Node, state: Any, sink: Sink) -> Counts:
+def _subtree(learner: Any, feed: Feed, node: Node, state: Any, sink: Sink, threads: int = 1) -> Counts:
     """All leaves below a node, whose state is spoilt."""
     if hasattr(learner, "walk"):
-        counts: Counts = learner.walk(state, feed, sink, node.first, node.last)
+        counts: Counts = learner.walk(state, feed, sink, node.first, node.last, threads)
         return counts
     walk(learner, state, node, feed, Leaves(learner, feed, sink))
     return feed.counts
