@@ -16,7 +16,7 @@ X, y = table(120, 5)
 GROUPS = np.arange(120) % 5
 FOLDS = scikit_learn.KFold(4)
 SIZES = {"train_sizes": [10, 30, 70]}
-GROWING = SGDClassifier(random_state=0)
+GROWING = SGDClassifier(shuffle=False)
 VALUES = {"param_name": "alpha", "param_range": [1e-4, 1e-2, 1.0]}
 
 

@@ -51,7 +51,7 @@ SUPPORTED = {
         "numbers",
     ],
     "treecv.estimators": ESTIMATORS,
-    "treecv.learners": ["LSQSGD", "Pegasos"],
+    "treecv.learners": ["LSQSGD", "SGD", "Pegasos", "Scaled"],
     "treecv.model_selection": FUNCTIONS,
     "treecv.report": ["Result"],
     "treecv.strategies": ["STRATEGIES", "Chain", "Standard", "Strategy", "Tree", "choose", "run"],

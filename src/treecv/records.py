@@ -30,6 +30,7 @@ class Record:
     exact: bool
     counts: Counts
     seconds: float
+    remark: str = ""
 
     @property
     def trainings(self) -> float:

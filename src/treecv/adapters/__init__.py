@@ -7,9 +7,10 @@ Asked in this order, the first that knows an estimator translates it:
     a registration             `register(type, translate)`
     river                      whatever has learn_one
     torch                      nets of skorch
-    scikit-learn               whatever has partial_fit, and pipelines of it
+    scikit-learn               whatever has partial_fit, and pipelines of it: in the core if it can train the same
+                               (`native`), else through the estimator itself
 
-The learners of the last three take rows `as_given` and have `fitted(state)`, the way back to an estimator.
+Learners that go through the estimator take rows `as_given` and have `fitted(state)`, the way back to an estimator.
 """
 
 from treecv.adapters.third_party import (

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.utils.multiclass import unique_labels
@@ -23,6 +24,7 @@ def describe(estimator: Any, X: Any, y: Any, classes: Any = None) -> Schema:
         dtype="float32" if str(getattr(X, "dtype", "")) == "float32" else "float64",
         classes=classes_of(estimator, y) if classes is None else classes,
         n_outputs=int(y_shape[1]) if len(y_shape) > 1 else 1,
+        sparse=issparse(X),
     )
 
 

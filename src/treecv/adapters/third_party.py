@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from treecv.adapters import native as twins
 from treecv.adapters import river, scikit_learn, torch
+from treecv.adapters.routing import inside
 from treecv.errors import CapabilityError
 from treecv.learner import Learner, Schema, State
+from treecv.learners import SGD, Scaled
 
 Translate = Callable[[Any, Schema], Learner]
 
@@ -47,8 +50,8 @@ def as_learner(estimator: Any, schema: Schema, *, batch_size: int | None = None,
     if isinstance(estimator, type):
         raise CapabilityError(f"{estimator.__name__} is a class: pass an instance of it, {estimator.__name__}().")
     if hasattr(estimator, "__treecv_wraps__"):
-        inside, batch_size = estimator.__treecv_wraps__()
-        return as_learner(inside, schema, batch_size=batch_size, native=native)
+        wrapped, batch_size = estimator.__treecv_wraps__()
+        return as_learner(wrapped, schema, batch_size=batch_size, native=native)
     if hasattr(estimator, "__treecv_learner__") and (native or not hasattr(estimator, "partial_fit")):
         _check_own_methods(estimator)
         learner: Learner = estimator.__treecv_learner__(schema)
@@ -61,22 +64,53 @@ def as_learner(estimator: Any, schema: Schema, *, batch_size: int | None = None,
     if torch.is_skorch(estimator):
         return torch.SkorchLearner(estimator, batch_size)
     check_learns_in_parts(estimator)
-    return scikit_learn.PartialFit(estimator, batch_size)
+    return _of_scikit_learn(estimator, schema, batch_size, native)
+
+
+def _of_scikit_learn(estimator: Any, schema: Schema, batch_size: int | None, native: bool) -> Learner:
+    twin = twins.twin_of(estimator, schema, batch_size) if native else None
+    if twin is None or twin.learner is None:
+        return scikit_learn.PartialFit(estimator, batch_size)
+    return twin.learner
 
 
 def fitted_estimator(estimator: Any, learner: Any, state: State, schema: Schema) -> Any:
     """The estimator as a user would have it after learning what `state` has learnt."""
     if hasattr(estimator, "__treecv_wraps__"):
-        inside, _ = estimator.__treecv_wraps__()
-        return estimator.__treecv_around__(fitted_estimator(inside, learner, state, schema))
+        return estimator.__treecv_around__(fitted_estimator(inside(estimator), learner, state, schema))
     if hasattr(learner, "fitted"):
         return learner.fitted(state)
+    if is_twin(learner):
+        return twins.restored(estimator, learner, state, schema)
     if not hasattr(estimator, "__treecv_fitted__"):
         raise CapabilityError(
             f"{type(estimator).__name__} has no `__treecv_fitted__(state, schema)`, which this scorer or "
             "return_estimator needs. Add it, or use a metric that is computed from predictions."
         )
     return estimator.__treecv_fitted__(state, schema)
+
+
+def is_twin(learner: Any) -> bool:
+    """Whether the core trains this in place of an estimator of scikit-learn."""
+    return isinstance(learner, SGD | Scaled)
+
+
+def answered(estimator: Any, schema: Schema, method: str, values: Any) -> Any:
+    """What a method of an estimator says of rows for which its twin predicts these values."""
+    return twins.answered(inside(estimator), schema, method, values)
+
+
+def weights_name(estimator: Any) -> str:
+    """What the weights of a twin's rows are called among the parameters of `fit`."""
+    return twins.weights_name(inside(estimator))
+
+
+def remark(estimator: Any, learner: Learner, schema: Schema, native: bool) -> str:
+    """What a user should know of how an estimator was trained, if anything."""
+    if is_twin(learner):
+        return twins.remark(learner)
+    twin = twins.twin_of(inside(estimator), schema) if native and isinstance(learner, scikit_learn.PartialFit) else None
+    return "" if twin is None else twin.why_not
 
 
 def is_one_pass(estimator: Any) -> bool:

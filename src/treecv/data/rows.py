@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treecv import kernels
 from treecv.data.tables import take
+from treecv.errors import InputError
 from treecv.order import Stream
 
 
@@ -107,11 +108,41 @@ def _part(table: Any, part: Any) -> Any:
     return None if table is None else take(table, part)
 
 
-def readable(X: NDArray[Any]) -> NDArray[Any]:
+def nonfinite(X: Any) -> tuple[int, int] | None:
+    """Row and column of the first number that is NaN or infinite; None if all are finite."""
+    values = X if isinstance(X, np.ndarray) else X.data
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):  # almost always, and cheap
+            return None
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad) == 0:
+        return None
+    if values is X:
+        return int(bad[0, 0]), int(bad[0, 1])
+    place = int(bad[0, 0])
+    return int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+
+
+def readable(X: Any) -> Any:
     """`X` itself where the core can read its rows in place, else a copy that it can."""
+    if not isinstance(X, np.ndarray):
+        return _canonical(X)
     item = X.itemsize
     side_by_side = X.shape[1] < 2 or X.strides[1] == item
     apart = len(X) < 2 or (X.strides[0] >= X.shape[1] * item and X.strides[0] % item == 0)
     if side_by_side and apart and X.flags.aligned and X.dtype.isnative:
         return X
     return np.array(X, dtype=X.dtype.newbyteorder("="), order="C")
+
+
+def _canonical(X: Any) -> Any:
+    """Compressed sparse rows whose indices rise, each named once."""
+    if X.shape[1] > np.iinfo(np.int32).max:
+        raise InputError(
+            f"X has {X.shape[1]:,} columns: the core reads {np.iinfo(np.int32).max:,} at most. Hash the features into "
+            "fewer, or use native=False."
+        )
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X

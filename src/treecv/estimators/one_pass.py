@@ -84,7 +84,7 @@ class OnePass(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             return self
         metadata = collected(process_routing(self, "fit", **params), self) if _routing_enabled() else dict(params)
         schema = describe(self, X, y)
-        learner: Any = as_learner(self, schema)
+        learner: Any = as_learner(self, schema, native=False)
         if metadata and hasattr(learner, "check_metadata"):
             learner.check_metadata(list(metadata))
         state = learner.init(schema)

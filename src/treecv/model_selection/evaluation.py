@@ -10,7 +10,10 @@ import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
 
+from treecv.adapters.routing import inside
+from treecv.adapters.third_party import is_twin
 from treecv.errors import InputError
+from treecv.learner import outputs_of
 from treecv.model_selection.job import Job, settle
 from treecv.model_selection.layouts import Layout
 from treecv.model_selection.leaves import Visitor, Wanted, in_order, unscored
@@ -66,14 +69,21 @@ def collected(job: Job, method: str) -> tuple[Record, NDArray[Any]]:
         )
     if job.as_given:
         probe = _probe(job, job.schema.n_rows, method)
-    elif method == "predict" or (method == "decision_function" and getattr(job.learner, "margins", False)):
-        probe = _probe(job, job.schema.n_rows, "predict")
     else:
-        raise AttributeError(f"This {type(job.estimator).__name__!r} has no method {method!r}: use 'predict'.")
+        _check_answers(job, method)
+        probe = _probe(job, job.schema.n_rows, "predict")
     sink = Sink(job.layouts[0].k, probe)
     record = job.run(0, sink)
     settle(sink, "raise")
-    return record, sink.predicted if job.as_given or method != "predict" else _labels(job, sink)
+    return record, job.answer(sink.predicted, method)
+
+
+def _check_answers(job: Job, method: str) -> None:
+    """Raise unless a learner of the core can answer for a method of the estimator."""
+    if is_twin(job.learner):
+        getattr(inside(job.estimator), method)  # says itself why not
+    elif method != "predict" and not (method == "decision_function" and getattr(job.learner, "margins", False)):
+        raise AttributeError(f"This {type(job.estimator).__name__!r} has no method {method!r}: use 'predict'.")
 
 
 def check_limits(job: Job, wanted: Wanted) -> None:
@@ -125,7 +135,7 @@ def _sink(job: Job, layout: Layout, wanted: Wanted, visitor: Visitor) -> Sink:
 
 def _probe(job: Job, n: int, method: str) -> Predictions:
     if not job.as_given:
-        return Predictions.over(n)
+        return Predictions.over(n, outputs_of(job.learner))
     classes = job.schema.classes
     if method != "predict" or classes is None:
         return Predictions(n, method)
@@ -146,10 +156,7 @@ def _vectorised(job: Job, layout: Layout, scorers: list[Scorer], sink: Sink) -> 
 
 def _labels(job: Job, sink: Sink) -> NDArray[Any]:
     """Out-of-fold predictions as the estimator's `predict` would give them."""
-    decided = job.decided(sink.predicted)
-    if job.as_given or job.schema.classes is None:
-        return decided
-    return np.asarray(job.schema.classes)[decided.astype(np.int64)]
+    return job.answer(sink.predicted)
 
 
 def _pooled(
@@ -160,7 +167,8 @@ def _pooled(
         return {f"test_{scorer.name}": np.array([float(wanted.error_score)]) for scorer in wanted.scorers}
     responses = {probe.method: probe.array for probe in sink.asked}
     if not job.as_given:
-        responses = {"predict": _labels(job, sink), "decision_function": sink.predicted}
+        asked = dict.fromkeys(["predict", *responses_needed(job.estimator, wanted.scorers)])
+        responses = {method: job.answer(sink.predicted, method) for method in asked}
     index, _ = layout.held_out()
     answers = answers_of(job.estimator, job.schema.classes, responses)
     return pooled_scores(wanted.scorers, answers, job.X, job.y, index, job.score_params)

@@ -16,8 +16,9 @@ from sklearn.utils.validation import _get_feature_names, _num_samples
 
 from treecv.adapters import as_learner, fitted_estimator
 from treecv.adapters.schemas import describe, shape_of
+from treecv.adapters.third_party import answered, is_twin, remark, weights_name
 from treecv.data import Rows, encode, numbers
-from treecv.data.rows import readable
+from treecv.data.rows import nonfinite, readable
 from treecv.errors import InputError, UpdateError
 from treecv.learner import Learner, Schema, State
 from treecv.model_selection.layouts import Layout
@@ -50,11 +51,14 @@ class Options:
         return cls(choose(strategy), order, seed, **rest)
 
     def settled(self, learner: Learner) -> "Options":
-        """The same with a seed: a new one, if nobody gave one and something is drawn."""
-        if self.seed is not None:
-            return self
-        drawn = self.order != "fixed" or getattr(learner, "draws", False)
-        return replace(self, seed=int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if drawn else 0)
+        """The same with the learner's own wishes, and with a seed: a new one, if none is given but needed."""
+        shuffled = self.order == "fixed" and getattr(learner, "shuffles", False)
+        order = "randomized" if shuffled else self.order
+        seed = getattr(learner, "seed", None) if self.seed is None else self.seed
+        if seed is None:
+            drawn = order != "fixed" or getattr(learner, "draws", False)
+            seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if drawn else 0
+        return replace(self, order=order, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class Job:
     layouts: list[Layout]
     options: Options
     score_params: Mapping[str, Any] = field(default_factory=dict)
+    remark: str = ""
 
     def run(self, part: int, sink: Sink, strategy: Strategy | None = None) -> Record:
         """Carry out the cross-validation over one of the layouts.
@@ -92,7 +97,7 @@ class Job:
         record = run(strategy, self.learner, self.schema, feed, sink, options.pool)
         if shown and sink.failed.any():
             self.check_finite()
-        return record
+        return replace(record, remark=self.remark) if self.remark else record
 
     @property
     def seed(self) -> int:
@@ -108,10 +113,12 @@ class Job:
     def calls_scorers(self) -> bool:
         """Whether no score is to be computed from predictions.
 
-        Scorers are handed weights, or each row has several labels of many classes, which only some metrics can score.
+        Scorers are handed weights, or each row has several labels of many classes, which only some metrics can score,
+        or the learner knows nothing of targets.
         """
         several = self.as_given and self.schema.n_outputs > 1 and is_classifier(self.estimator)
-        return bool(self.score_params) or (several and type_of_target(self.rows.y) == "multiclass-multioutput")
+        several = several and type_of_target(self.rows.y) == "multiclass-multioutput"
+        return bool(self.score_params) or several or not _supervised(self.learner)
 
     @property
     def as_given(self) -> bool:
@@ -123,12 +130,9 @@ class Job:
         X = self.rows.X
         if self.as_given:
             return
-        with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(X.sum(dtype=np.float64)):  # almost always, and cheap
-                return
-        bad = ~np.isfinite(X)
-        if bad.any():
-            row, column = np.argwhere(bad)[0].tolist()
+        place = nonfinite(X)
+        if place is not None:
+            row, column = place
             what = "NaN" if np.isnan(X[row, column]) else f"infinity or a value too large for {X.dtype}"
             raise InputError(
                 f"Input X contains {what} at row {row}, column {column}; {type(self.estimator).__name__} needs finite "
@@ -149,6 +153,23 @@ class Job:
             return values
         return (values > 0).astype(np.int8) if values.ndim == 1 else values.argmax(axis=1)
 
+    def answer(self, values: NDArray[Any], method: str = "predict") -> NDArray[Any]:
+        """What a method of the estimator says of rows for which the learner predicts these values.
+
+        Where there is no prediction, it says nothing: NaN, or the first of the classes.
+        """
+        if self.as_given:
+            return values
+        if is_twin(self.learner):
+            good = np.isfinite(values) if values.ndim == 1 else np.isfinite(values).all(axis=1)
+            answer: NDArray[Any] = answered(self.estimator, self.schema, method, np.nan_to_num(values))
+            if answer.dtype.kind == "f" and not good.all():
+                answer[~good] = np.nan
+            return answer
+        if method != "predict" or self.schema.classes is None:
+            return values
+        return np.asarray(self.schema.classes)[self.decided(values).astype(np.int64)]
+
 
 LayOut = Callable[[Any, Any, Any, int], list[Layout]]
 """Makes the folds from X, y, the codes of the classes (None: no classes) and the number of rows."""
@@ -161,25 +182,26 @@ def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, opt
     y = _one_column(estimator, y)
     classes, codes = _classes(estimator, y)
     schema = describe(estimator, X, y, classes)
-    learner: Any = as_learner(estimator, schema, native=options.native)
+    native = options.native
+    learner: Any = as_learner(estimator, schema, native=native)
+    if is_twin(learner) and set(routed.fit) - {weights_name(estimator)}:  # the core knows weights of rows alone
+        native = False
+        learner = as_learner(estimator, schema, native=False)
     if getattr(learner, "as_given", False):
         metadata = _aligned(learner, dict(routed.fit), schema.n_rows)
         rows = Rows(X, y, metadata.pop("sample_weight", None), metadata=metadata or None)
     else:
-        if routed.fit:
-            raise InputError(
-                f"params={sorted(routed.fit)}: {type(estimator).__name__} takes no further parameters in fit. "
-                "Leave them out."
-            )
-        features, y = checked_data(estimator, given_X, given_y)
+        weights = _weights(estimator, learner, dict(routed.fit), schema.n_rows)
+        features, y = checked_data(estimator, given_X, given_y, learner)
         X = X if _get_feature_names(X) is not None else features  # a table with named columns stays one
-        target = numbers(y) if codes is None else codes
-        rows = Rows(features, target)
+        target = codes if codes is not None or not _supervised(learner) else numbers(y)
+        rows = Rows(features, target, weights)
         schema = replace(schema, n_features=features.shape[1], dtype=features.dtype.name)
-        learner = as_learner(estimator, schema, native=options.native)
+        learner = as_learner(estimator, schema, native=native)
         learner.init(schema)  # complains about data that this learner cannot learn
     layouts = lay_out(X, y, codes, schema.n_rows)
-    return Job(estimator, learner, schema, X, y, rows, layouts, options.settled(learner), routed.score)
+    said = remark(estimator, learner, schema, options.native)
+    return Job(estimator, learner, schema, X, y, rows, layouts, options.settled(learner), routed.score, said)
 
 
 def settle(sink: Sink, error_score: Any) -> NDArray[np.bool_]:
@@ -188,10 +210,7 @@ def settle(sink: Sink, error_score: Any) -> NDArray[np.bool_]:
     count = int(failed.sum())
     if count == 0:
         return failed
-    error = sink.error or UpdateError(
-        f"fold {int(failed.argmax())} has predictions that are not finite: an update overflowed. Scale the "
-        "features and the targets, or use gentler settings (a smaller step, a stronger penalty)."
-    )
+    error = sink.error or UpdateError(_overflowed(sink))
     if isinstance(error_score, str):
         if sink.cause is None:
             raise error
@@ -206,6 +225,18 @@ def settle(sink: Sink, error_score: Any) -> NDArray[np.bool_]:
         stacklevel=outside(),
     )
     return failed
+
+
+def _overflowed(sink: Sink) -> str:
+    """What happened where predictions are not finite."""
+    cure = "Scale the features and the targets, or use gentler settings (a smaller step, a stronger penalty)."
+    if sink.overflow is None:
+        return f"fold {int(sink.failed.argmax())} has predictions that are not finite: an update overflowed. {cure}"
+    fold, rows = sink.overflow
+    return (
+        f"fold {fold} has no model: training diverged, and its numbers were no longer finite at row {rows:,} of those "
+        f"it learnt. {cure}"
+    )
 
 
 def check_order(order: str) -> None:
@@ -260,6 +291,24 @@ def _classes(estimator: Any, y: Any) -> tuple[Any, Any]:
     return classes if one else None, codes  # a column of labels is told as a column, and its folds are stratified
 
 
+def _supervised(learner: Any) -> bool:
+    return bool(getattr(learner, "supervised", True))
+
+
+def _weights(estimator: Any, learner: Any, params: dict[str, Any], n: int) -> NDArray[np.float64] | None:
+    """The weights of rows, for a learner of the core."""
+    name = weights_name(estimator) if is_twin(learner) else ""
+    weights = params.pop(name, None)
+    if params:
+        raise InputError(
+            f"params={sorted(params)}: {type(estimator).__name__} takes no further parameters in fit. Leave them out."
+        )
+    if weights is None:
+        return None
+    _check_entries(name, weights, n)
+    return np.ascontiguousarray(weights, np.float64)
+
+
 def _aligned(learner: Any, params: dict[str, Any], n: int) -> dict[str, Any]:
     """Further parameters, each with an entry a row."""
     params = {name: value for name, value in params.items() if value is not None}
@@ -269,13 +318,18 @@ def _aligned(learner: Any, params: dict[str, Any], n: int) -> dict[str, Any]:
         raise InputError(f"params={sorted(params)}: {type(learner).__name__} takes no further parameters.")
     learner.check_metadata(list(params))
     for name, value in params.items():
-        _check_weights(name, value)
-        if np.ndim(value) == 0 or _num_samples(value) != n:
-            raise InputError(
-                f"params={name!r}: training in parts hands out one entry a row, {n} in all, but this has "
-                f"{np.shape(value) or 'a single value'}. Give one a row, or use strategy='auto'."
-            )
+        _check_entries(name, value, n)
     return {name: np.asarray(value) if isinstance(value, list) else value for name, value in params.items()}
+
+
+def _check_entries(name: str, value: Any, n: int) -> None:
+    """Raise unless a parameter has an entry a row, and is fit to be weights if it is called so."""
+    _check_weights(name, value)
+    if np.ndim(value) == 0 or _num_samples(value) != n:
+        raise InputError(
+            f"params={name!r}: training in parts hands out one entry a row, {n} in all, but this has "
+            f"{np.shape(value) or 'a single value'}. Give one a row, or use strategy='auto'."
+        )
 
 
 def _check_weights(name: str, value: Any) -> None:
@@ -292,20 +346,29 @@ def _check_weights(name: str, value: Any) -> None:
             f"params={name!r} holds {weights[bad[0]]} at row {bad[0]}: weights must be finite and not negative. Give "
             "the row the weight 0, or leave it out."
         )
+    if len(weights) and not weights.any():
+        raise InputError(f"params={name!r} holds zeros alone: nothing would be learnt. Give some row a weight above 0.")
 
 
-def checked_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def checked_data(estimator: Any, X: Any, y: Any, learner: Any = None) -> tuple[Any, Any]:
     """The features as numbers that the core can read, and one target a row."""
-    if y is None:
+    if y is None and _supervised(learner):
         raise InputError(f"y=None, but {type(estimator).__name__} learns from targets: pass one for each row of X.")
     for dtype in [X.dtype] if hasattr(X, "dtype") else getattr(X, "dtypes", []):
         if getattr(dtype, "kind", "") in _NO_NUMBERS:
             raise InputError(f"X has dtype {dtype}: {_NO_NUMBERS[dtype.kind]}")
     try:
-        X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, estimator=estimator, input_name="X")
+        X = check_array(
+            X,
+            accept_sparse="csr" if getattr(learner, "sparse", False) else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            estimator=estimator,
+            input_name="X",
+        )
     except (ValueError, TypeError) as error:
         raise type(error)(f"{error} {_cure(error)}".strip()) from error
-    return readable(X), column_or_1d(np.asarray(y), warn=True)
+    return readable(X), None if y is None else column_or_1d(np.asarray(y), warn=True)
 
 
 _TIMES = "give times as numbers, such as days since the first one."

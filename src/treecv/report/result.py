@@ -43,7 +43,8 @@ class Result(dict[str, Any]):
             return f"The score of `fit`; {folds}, each fold's model trained from scratch by scikit-learn."
         how, learnt = _HOW[record.strategy], dict(_LEARNT[record.strategy])
         order = learnt.get(record.order, "in an order drawn anew for each update")
-        return f"The score of one pass over the training rows, {order}; {folds}, {how}."
+        remark = f" {record.remark}" if record.remark else ""
+        return f"The score of one pass over the training rows, {order}; {folds}, {how}.{remark}"
 
 
 _HOW = {
