@@ -6,7 +6,7 @@ import numpy as np
 
 from treecv import learners
 from treecv.data import Chunks, Rows
-from treecv.learner import Schema
+from treecv.learner import Schema, outputs_of
 from treecv.learners import compiled
 from treecv.probes import Leaves, Predictions, Sink
 from treecv.tree import Node, walk
@@ -16,6 +16,9 @@ PYTHON = os.environ.get("TREECV_IMPLEMENTATION") == "python"
 SANITIZED = "TREECV_SANITIZED" in os.environ
 
 SETTINGS = {
+    "Gaussian": [{"floor": 0.01}, {"full": False}],
+    "GaussianMixture": [{"n_components": 3, "floor": 0.1}, {"n_components": 1, "start": 5, "power": 0.9}],
+    "KMeans": [{"n_clusters": 3, "start": 4}, {"n_clusters": 6, "batch_size": 4, "seed": 5}],
     "LSQSGD": [{"step_size": 0.05}, {"step_size": 0.9, "radius": 0.4}, {"step_size": 0.3, "fit_intercept": False}],
     "Pegasos": [{"alpha": 0.03}, {"alpha": 1e-6}, {"alpha": 4.0, "fit_intercept": False}],
     "SGD": [
@@ -48,7 +51,8 @@ def table(n, d, dtype="float64", seed=0):
 
 
 def schema_of(X):
-    return Schema(len(X), X.shape[1], X.dtype.name, np.array([0, 1]))
+    """What a learner is told of these rows, as if they were some of a larger table."""
+    return Schema(max(len(X), 20), X.shape[1], X.dtype.name, np.array([0, 1]))
 
 
 def chunks_of(sizes):
@@ -61,13 +65,13 @@ def uneven(n, k, seed=0):
     return Chunks(n, np.concatenate([[0], cuts, [n]]).astype(np.int64))
 
 
-def sink_over(feed):
-    return Sink(feed.chunks.k, Predictions.over(len(feed.rows.X)))
+def sink_over(feed, learner=None):
+    return Sink(feed.chunks.k, Predictions.over(len(feed.rows.X), outputs_of(learner)))
 
 
 def walked(learner, feed, sink=None):
     """The sink after Algorithm 1, node by node, whatever else the learner can do."""
-    sink = sink_over(feed) if sink is None else sink
+    sink = sink_over(feed, learner) if sink is None else sink
     state = learner.init(schema_of(feed.rows.X))
     walk(learner, state, Node(0, feed.chunks.k - 1), feed, Leaves(learner, feed, sink))
     return sink

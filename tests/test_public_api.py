@@ -25,7 +25,16 @@ FUNCTIONS = [
     "permutation_test_score",
     "validation_curve",
 ]
-ESTIMATORS = ["LSQSGD", "OnePass", "Pegasos", "TorchClassifier", "TorchRegressor"]
+ESTIMATORS = [
+    "LSQSGD",
+    "GaussianDensity",
+    "OnePass",
+    "OnlineGaussianMixture",
+    "OnlineKMeans",
+    "Pegasos",
+    "TorchClassifier",
+    "TorchRegressor",
+]
 PUBLIC = [*ESTIMATORS, *FUNCTIONS]
 
 SUPPORTED = {
@@ -51,7 +60,7 @@ SUPPORTED = {
         "numbers",
     ],
     "treecv.estimators": ESTIMATORS,
-    "treecv.learners": ["LSQSGD", "SGD", "Pegasos", "Scaled"],
+    "treecv.learners": ["LSQSGD", "SGD", "Gaussian", "GaussianMixture", "KMeans", "Pegasos", "Scaled"],
     "treecv.model_selection": FUNCTIONS,
     "treecv.report": ["Result"],
     "treecv.strategies": ["STRATEGIES", "Chain", "Standard", "Strategy", "Tree", "choose", "run"],

@@ -279,6 +279,7 @@ void bind_learner(nb::class_<L>& cls) {
             nb::gil_scoped_release nogil;
             Patience interruptible(heed_signals);
             typename L::Scratch scratch = learner.scratch();
+            if constexpr (requires { learner.ready(bytes, scratch); }) learner.ready(bytes, scratch);
             for (std::int64_t i = 0; i < n; ++i) {
                 const std::int64_t row = rows.row(i);
                 learner.predict(bytes, learner.row(rows.X, row), out.data() + i * outputs, scratch);

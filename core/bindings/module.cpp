@@ -9,4 +9,5 @@ NB_MODULE(TREECV_MODULE, module) {
     treecv::bindings::bind_pegasos(module);
     treecv::bindings::bind_lsqsgd(module);
     treecv::bindings::bind_sgd(module);
+    treecv::bindings::bind_unsupervised(module);
 }

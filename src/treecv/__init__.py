@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = dict.fromkeys(
-    ("LSQSGD", "OnePass", "Pegasos", "TorchClassifier", "TorchRegressor"), "treecv.estimators"
+    (
+        "LSQSGD",
+        "GaussianDensity",
+        "OnePass",
+        "OnlineGaussianMixture",
+        "OnlineKMeans",
+        "Pegasos",
+        "TorchClassifier",
+        "TorchRegressor",
+    ),
+    "treecv.estimators",
 ) | dict.fromkeys(
     (
         "cross_val_predict",

@@ -80,6 +80,11 @@ struct Block {
         return a;
     }
 
+    [[gnu::always_inline]] friend Block operator/(Block a, const Block& b) {
+        unrolled<registers>([&](auto i) { a.part[i] /= b.part[i]; });
+        return a;
+    }
+
     // Lane by lane: the larger, the smaller.
     friend Block max(Block a, const Block& b) {
         unrolled<registers>([&](auto i) { a.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i]; });

@@ -254,6 +254,65 @@ void add(T* vector, T scale, const SparseRow<T>& row) {
     for (std::ptrdiff_t j = 0; j < row.size; ++j) vector[row.indices[j]] += scale * row.values[j];
 }
 
+// The squared distances of points from a row, by the summation rule.
+template <int n, class T>
+[[gnu::always_inline]] inline void distances(const T* const (&points)[n], const Row<T>& row, T (&out)[n]) {
+    Block<T> acc[n];
+    unrolled<n>([&](auto i) { acc[i] = Block<T>::all(T(0)); });
+    for (std::ptrdiff_t b = 0; b < row.full; ++b) {
+        const Block<T> values = Block<T>::load(row.values + b * lanes<T>);
+        unrolled<n>([&](auto i) {
+            const Block<T> difference = values - Block<T>::load(points[i] + b * lanes<T>);
+            acc[i] += difference * difference;
+        });
+    }
+    if (row.ragged)
+        unrolled<n>([&](auto i) {
+            const Block<T> difference = row.tail - Block<T>::load(points[i] + row.full * lanes<T>);
+            acc[i] += difference * difference;
+        });
+    sums<n>(acc, out);
+}
+
+template <class T>
+T distance(const T* point, const Row<T>& row) {
+    T out[1];
+    distances<1, T>({point}, row, out);
+    return out[0];
+}
+
+// Moves a point towards a row by a share of the way.
+template <class T>
+void towards(T* point, T share, const Row<T>& row) {
+    const Block<T> factor = Block<T>::all(share);
+    const auto move = [&](std::ptrdiff_t b, const Block<T>& values) {
+        T* at = point + b * lanes<T>;
+        const Block<T> from = Block<T>::load(at);
+        (from + factor * (values - from)).store(at);
+    };
+    for (std::ptrdiff_t b = 0; b < row.full; ++b) move(b, Block<T>::load(row.values + b * lanes<T>));
+    if (row.ragged) move(row.full, row.tail);
+}
+
+// A row in double precision, and zeros up to a whole block.
+template <class T>
+void widen(const Row<T>& row, double* to) {
+    for (std::ptrdiff_t j = 0; j < row.full * lanes<T>; ++j) to[j] = static_cast<double>(row.values[j]);
+    if (!row.ragged) return;
+    T tail[lanes<T>];
+    row.tail.store(tail);
+    for (std::ptrdiff_t j = 0; j < lanes<T>; ++j) to[row.full * lanes<T> + j] = static_cast<double>(tail[j]);
+}
+
+// A row, and zeros up to a whole block; -0 becomes 0, as it does in a block that is completed.
+template <class T>
+void copy(const Row<T>& row, T* to) {
+    const Block<T> zero = Block<T>::all(T(0));
+    for (std::ptrdiff_t b = 0; b < row.full; ++b)
+        (Block<T>::load(row.values + b * lanes<T>) + zero).store(to + b * lanes<T>);
+    if (row.ragged) row.tail.store(to + row.full * lanes<T>);
+}
+
 // The squared length of a row, by the summation rule.
 template <class T>
 T square(const Row<T>& row) {

@@ -40,6 +40,8 @@ struct Sink {
             overflow.meet({fold, header(state).overflow});
         }
         const std::int64_t n_outputs = learner.n_outputs();
+        if constexpr (requires { learner.ready(state, scratch); })
+            if (predictions || n_extra) learner.ready(state, scratch);
         if (predictions)
             for (std::int64_t p = chunks.begin(fold); p < chunks.end(fold); ++p) {
                 const std::int64_t row = rows.row(p);

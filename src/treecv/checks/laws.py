@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treecv.data import Chunks, Feed, Rows
 from treecv.errors import TreecvError
-from treecv.learner import LEARNER, Schema, State, branch, missing
+from treecv.learner import LEARNER, Schema, State, branch, missing, outputs_of
 from treecv.order import ORDERS
 from treecv.probes import Leaves, Predictions, Sink
 from treecv.tree import Node, halves, walk
@@ -245,7 +245,7 @@ def check_walk_is_the_tree(case: Case) -> None:
     for k in (2, 3, 7, len(case.rows)):
         for order in ORDERS:
             feed = _feed(case, k, order)
-            sink = Sink(k, Predictions.over(len(case.rows)))
+            sink = Sink(k, Predictions.over(len(case.rows), outputs_of(case.learner)))
             counts = case.learner.walk(case.learner.init(case.schema), feed, sink, 0, k - 1)
             plain = _feed(case, k, order)
             _same(f"walk, k={k}, {order}", _walked(case, plain).predicted, sink.predicted)
@@ -257,7 +257,7 @@ def check_repeat_is_training_from_scratch(case: Case) -> None:
     """The learner's own repetitions give what an update of all other rows gives."""
     k = 5
     for order in ORDERS:
-        feed, sink = _feed(case, k, order), Sink(k, Predictions.over(len(case.rows)))
+        feed, sink = _feed(case, k, order), Sink(k, Predictions.over(len(case.rows), outputs_of(case.learner)))
         case.learner.repeat(case.learner.init(case.schema), feed, sink, range(k))
         for fold in range(k):
             state = case.learner.init(case.schema)

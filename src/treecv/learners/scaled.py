@@ -155,7 +155,7 @@ class Scaled:
     def _look(self, state: State, X: NDArray[Any]) -> None:
         """Let the scaler see the rows of a call."""
         first, second, shift, factor = (state[0][name][: X.shape[1]] for name in _VECTORS)
-        before, X = int(state["count"][0]), X.astype(float)
+        before, X = int(state["count"][0]), sums.read(X).astype(float)
         if self.scaler == "standard":
             if before == 0:
                 first[:] = X[0]

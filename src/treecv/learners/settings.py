@@ -1,7 +1,7 @@
 """What the settings of a learner must be, and the rows it is given."""
 
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,14 @@ def check_among(learner: Any, name: str, known: Iterable[str]) -> None:
     """Raise unless this setting is one of those known."""
     if getattr(learner, name) not in known:
         raise InputError(f"{type(learner).__name__}: {name}={getattr(learner, name)!r} must be one of {list(known)}.")
+
+
+def check_whole(learner: Any, name: str, least: int) -> None:
+    """Raise unless this setting is a whole number, and not too small."""
+    value = getattr(learner, name)
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InputError(f"{type(learner).__name__}: {name}={value!r} must be a whole number from {least} on.")
+    object.__setattr__(learner, name, int(value))
 
 
 def check_fits(learner: Any, dtype: Any, *names: str) -> None:

@@ -28,11 +28,32 @@ def completed(x: NDArray[Any], constant: bool, size: int) -> NDArray[Any]:
     return row
 
 
+def read(X: NDArray[Any]) -> NDArray[Any]:
+    """Rows as the core reads them: in the block that it completes itself, -0 becomes 0."""
+    rest = X.shape[1] % (BLOCK_BYTES // X.itemsize)
+    if rest == 0:
+        return X
+    X = X.copy()
+    X[:, -rest:] += X.dtype.type(0)
+    return X
+
+
 def dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     """The dot product of two vectors of whole blocks, by the summation rule."""
-    lanes = BLOCK_BYTES // a.itemsize
-    acc = np.zeros(lanes, a.dtype)
-    for block in (a * b).reshape(-1, lanes):
+    return total(a * b)
+
+
+def distance(a: NDArray[Any], b: NDArray[Any]) -> Any:
+    """The squared distance of two vectors of whole blocks, likewise."""
+    difference = b - a
+    return total(difference * difference)
+
+
+def total(values: NDArray[Any]) -> Any:
+    """The sum of numbers in whole blocks, by the summation rule."""
+    lanes = BLOCK_BYTES // values.itemsize
+    acc = np.zeros(lanes, values.dtype)
+    for block in values.reshape(-1, lanes):
         acc = acc + block
     while len(acc) > 1:
         acc = acc[: len(acc) // 2] + acc[len(acc) // 2 :]
@@ -55,8 +76,8 @@ def blank(n_features: int, fields: dict[str, Any]) -> NDArray[Any]:
 
 
 def value_type(state: NDArray[Any]) -> np.dtype[Any]:
-    """The type of the rows that a state reads: that of its first vector."""
-    kind = state.dtype[len(HEADER)].base
+    """The type of the rows that a state reads: that of the field `v`, if there is one, or of its first vector."""
+    kind = state.dtype["v" if "v" in (state.dtype.names or ()) else len(HEADER)].base
     while kind.names:
         kind = kind["v"].base
     return kind

@@ -80,8 +80,11 @@ def collected(job: Job, method: str) -> tuple[Record, NDArray[Any]]:
 
 def _check_answers(job: Job, method: str) -> None:
     """Raise unless a learner of the core can answer for a method of the estimator."""
-    if is_twin(job.learner):
-        getattr(inside(job.estimator), method)  # says itself why not
+    own = inside(job.estimator)
+    if hasattr(own, "__treecv_answers__"):
+        own.__treecv_answers__(method, np.empty((0, outputs_of(job.learner))))  # says itself why not
+    elif is_twin(job.estimator, job.learner):
+        getattr(own, method)  # likewise
     elif method != "predict" and not (method == "decision_function" and getattr(job.learner, "margins", False)):
         raise AttributeError(f"This {type(job.estimator).__name__!r} has no method {method!r}: use 'predict'.")
 
@@ -147,7 +150,8 @@ def _vectorised(job: Job, layout: Layout, scorers: list[Scorer], sink: Sink) -> 
     if not any(scorer.vectorised for scorer in scorers):
         return {}
     index, chunks = layout.held_out()
-    target, predicted = np.asarray(job.rows.y), job.decided(sink.predicted)
+    predicted = job.decided(sink.predicted)
+    target = predicted if job.rows.y is None else np.asarray(job.rows.y)  # scores of rows themselves need none
     if index is not None:
         target, predicted = target[index], predicted[index]
     folds = Folds(target.reshape(predicted.shape), predicted, chunks)  # either may be a single column

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _get_feature_names, _num_samples
 
 from treecv.adapters import as_learner, fitted_estimator
+from treecv.adapters.routing import inside
 from treecv.adapters.schemas import describe, shape_of
 from treecv.adapters.third_party import answered, is_twin, remark, weights_name
 from treecv.data import Rows, encode, numbers
@@ -113,12 +114,11 @@ class Job:
     def calls_scorers(self) -> bool:
         """Whether no score is to be computed from predictions.
 
-        Scorers are handed weights, or each row has several labels of many classes, which only some metrics can score,
-        or the learner knows nothing of targets.
+        Scorers are handed weights, or each row has several labels of many classes, which only some metrics can score.
         """
         several = self.as_given and self.schema.n_outputs > 1 and is_classifier(self.estimator)
         several = several and type_of_target(self.rows.y) == "multiclass-multioutput"
-        return bool(self.score_params) or several or not _supervised(self.learner)
+        return bool(self.score_params) or several
 
     @property
     def as_given(self) -> bool:
@@ -149,6 +149,8 @@ class Job:
 
     def decided(self, values: NDArray[Any]) -> NDArray[Any]:
         """What the predictions of the learner mean: classes by their codes, numbers, or the user's own labels."""
+        if hasattr(inside(self.estimator), "__treecv_answers__"):
+            return inside(self.estimator).__treecv_answers__("score_samples", values)  # type: ignore[no-any-return]
         if not getattr(self.learner, "margins", False):
             return values
         return (values > 0).astype(np.int8) if values.ndim == 1 else values.argmax(axis=1)
@@ -160,12 +162,14 @@ class Job:
         """
         if self.as_given:
             return values
-        if is_twin(self.learner):
+        if is_twin(self.estimator, self.learner):
             good = np.isfinite(values) if values.ndim == 1 else np.isfinite(values).all(axis=1)
             answer: NDArray[Any] = answered(self.estimator, self.schema, method, np.nan_to_num(values))
             if answer.dtype.kind == "f" and not good.all():
                 answer[~good] = np.nan
             return answer
+        if hasattr(inside(self.estimator), "__treecv_answers__"):
+            return inside(self.estimator).__treecv_answers__(method, values)  # type: ignore[no-any-return]
         if method != "predict" or self.schema.classes is None:
             return values
         return np.asarray(self.schema.classes)[self.decided(values).astype(np.int64)]
@@ -184,7 +188,9 @@ def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, opt
     schema = describe(estimator, X, y, classes)
     native = options.native
     learner: Any = as_learner(estimator, schema, native=native)
-    if is_twin(learner) and set(routed.fit) - {weights_name(estimator)}:  # the core knows weights of rows alone
+    if is_twin(estimator, learner) and set(routed.fit) - {
+        weights_name(estimator)
+    }:  # the core knows weights of rows alone
         native = False
         learner = as_learner(estimator, schema, native=False)
     if getattr(learner, "as_given", False):
@@ -231,7 +237,8 @@ def _overflowed(sink: Sink) -> str:
     """What happened where predictions are not finite."""
     cure = "Scale the features and the targets, or use gentler settings (a smaller step, a stronger penalty)."
     if sink.overflow is None:
-        return f"fold {int(sink.failed.argmax())} has predictions that are not finite: an update overflowed. {cure}"
+        why = "an update overflowed, or its model has learnt too few rows to predict"
+        return f"fold {int(sink.failed.argmax())} has predictions that are not finite: {why}. {cure}"
     fold, rows = sink.overflow
     return (
         f"fold {fold} has no model: training diverged, and its numbers were no longer finite at row {rows:,} of those "
@@ -297,7 +304,7 @@ def _supervised(learner: Any) -> bool:
 
 def _weights(estimator: Any, learner: Any, params: dict[str, Any], n: int) -> NDArray[np.float64] | None:
     """The weights of rows, for a learner of the core."""
-    name = weights_name(estimator) if is_twin(learner) else ""
+    name = weights_name(estimator) if is_twin(estimator, learner) else ""
     weights = params.pop(name, None)
     if params:
         raise InputError(

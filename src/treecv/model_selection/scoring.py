@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_outlier_detector
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from treecv.data import Chunks
 from treecv.errors import InputError
+from treecv.estimators.unsupervised import OnePassUnsupervised
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,11 @@ def r2(folds: Folds) -> NDArray[np.float64]:
     return _even(constant)
 
 
+def mean_score(folds: Folds) -> NDArray[np.float64]:
+    """The mean of what a model without targets says of each row."""
+    return folds.means(folds.predicted)
+
+
 _VECTORISED: dict[Any, Callable[[Folds], NDArray[np.float64]]] = {
     metrics.accuracy_score: accuracy,
     metrics.mean_squared_error: mean_squared_error,
@@ -89,6 +95,14 @@ _VECTORISED: dict[Any, Callable[[Folds], NDArray[np.float64]]] = {
     metrics.mean_absolute_error: mean_absolute_error,
     metrics.r2_score: r2,
 }
+
+
+_DEFAULTS: dict[Any, Callable[[Folds], NDArray[np.float64]]] = {
+    ClassifierMixin.score: accuracy,
+    RegressorMixin.score: r2,
+    OnePassUnsupervised.score: mean_score,
+}
+"""What the methods `score` compute."""
 
 
 _OF_SEVERAL_ROWS = frozenset(
@@ -167,7 +181,7 @@ def _scorer(name: str, estimator: Any, scoring: Any) -> Scorer:
     if scoring is None:
         call = check_scoring(estimator)
         own = getattr(type(_scored(estimator)), "score", None)
-        default = {ClassifierMixin.score: accuracy, RegressorMixin.score: r2}.get(own)
+        default = _DEFAULTS.get(own)
         return Scorer(name, call, default)
     call = get_scorer(scoring) if isinstance(scoring, str) else scoring
     if not callable(call):
@@ -175,7 +189,8 @@ def _scorer(name: str, estimator: Any, scoring: Any) -> Scorer:
     metric, options = getattr(call, "_score_func", None), getattr(call, "_kwargs", None)
     response = getattr(call, "_response_method", "predict")
     vectorised = _VECTORISED.get(metric) if not options and response == "predict" else None
-    if vectorised is not None and (vectorised is accuracy) != is_classifier(estimator):
+    without_targets = is_outlier_detector(estimator) or isinstance(_scored(estimator), OnePassUnsupervised)
+    if vectorised is not None and ((vectorised is accuracy) != is_classifier(estimator) or without_targets):
         vectorised = None
     return Scorer(name, call, vectorised, getattr(call, "_sign", 1))
 
