@@ -41,12 +41,24 @@ def twin_of(estimator: Any, schema: Schema, batch_size: int | None = None) -> Tw
         return None
     reason = _obstacle(steps, schema)
     if reason:
-        return Twin(None, f"{type(model).__name__} was trained by its own `partial_fit`: {reason}.")
+        return Twin(None, passed_over(estimator, reason))
     model._more_validate_params(for_partial_fit=True)
     for _, step in steps:
         step._validate_params()
     learner = _model(model, schema, batch_size or 0)
     return Twin(learner if len(steps) == 1 else _scaled(steps[0][1], learner))
+
+
+def has_twin(estimator: Any) -> bool:
+    """Whether this is an estimator of a kind that the core trains, or ends in one."""
+    *_, (_, model) = steps_of(estimator)
+    return isinstance(model, _MODELS)
+
+
+def passed_over(estimator: Any, reason: str) -> str:
+    """Why an estimator was not trained in the core."""
+    *_, (_, model) = steps_of(estimator)
+    return f"{type(model).__name__} was trained by its own `partial_fit`: {reason}."
 
 
 def weights_name(estimator: Any) -> str:

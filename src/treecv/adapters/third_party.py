@@ -80,7 +80,7 @@ def fitted_estimator(estimator: Any, learner: Any, state: State, schema: Schema)
         return estimator.__treecv_around__(fitted_estimator(inside(estimator), learner, state, schema))
     if hasattr(learner, "fitted"):
         return learner.fitted(state)
-    if is_twin(learner):
+    if is_twin(estimator, learner):
         return twins.restored(estimator, learner, state, schema)
     if not hasattr(estimator, "__treecv_fitted__"):
         raise CapabilityError(
@@ -90,9 +90,9 @@ def fitted_estimator(estimator: Any, learner: Any, state: State, schema: Schema)
     return estimator.__treecv_fitted__(state, schema)
 
 
-def is_twin(learner: Any) -> bool:
+def is_twin(estimator: Any, learner: Any) -> bool:
     """Whether the core trains this in place of an estimator of scikit-learn."""
-    return isinstance(learner, SGD | Scaled)
+    return isinstance(learner, SGD | Scaled) and twins.has_twin(inside(estimator))
 
 
 def answered(estimator: Any, schema: Schema, method: str, values: Any) -> Any:
@@ -107,10 +107,12 @@ def weights_name(estimator: Any) -> str:
 
 def remark(estimator: Any, learner: Learner, schema: Schema, native: bool) -> str:
     """What a user should know of how an estimator was trained, if anything."""
-    if is_twin(learner):
+    if is_twin(estimator, learner):
         return twins.remark(learner)
     twin = twins.twin_of(inside(estimator), schema) if native and isinstance(learner, scikit_learn.PartialFit) else None
-    return "" if twin is None else twin.why_not
+    if twin is None:
+        return ""
+    return twin.why_not or twins.passed_over(inside(estimator), "of `params` it knows the weights of its rows alone")
 
 
 def is_one_pass(estimator: Any) -> bool:
