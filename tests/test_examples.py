@@ -50,3 +50,18 @@ def test_single_predictions_says_who_may_be_trusted(tmp_path):
     trusted = printed.partition("GaussianNB")[2]
     assert "same prediction: tree and from scratch 100.0%" in trusted
     assert [line.strip() for line in printed.splitlines() if "exact:" in line] == ["exact: False", "exact: True"]
+
+
+@NEEDS_CORE
+def test_the_four_settings_of_the_paper_are_one_table(tmp_path):
+    printed = run("settings.py", "--rows", 400, "--repetitions", 2, cwd=tmp_path)
+    blocks = [block for block in printed.split("\n\n") if "loss" in block or "error" in block or "d" in block][1:]
+    titles = [block.splitlines()[0].partition(":")[0] for block in blocks]
+    assert list(dict.fromkeys(titles)) == ["Classification", "Regression", "Clustering", "Density"]
+    for block in blocks:
+        lines = [line.replace("±", "").split() for line in block.splitlines()[2:]]
+        assert [line[0] for line in lines] == ["5", "10", "100", "400"]
+        for k, *cells in lines:
+            assert cells[-2:] == ["-", "-"] if k == "400" else len(cells) == 8
+            means = [float(cell) for cell in cells[::2] if cell != "-"]
+            assert max(means) - min(means) < 0.6 * max(1, abs(means[0]))
