@@ -69,8 +69,8 @@ def cross_validate(
         out every row once go through the tree, and repeated ones through several; those whose training rows
         only grow (time series) are one chain; others are left to scikit-learn's function.
     n_jobs, pre_dispatch
-        As in scikit-learn, for learners in Python: parts of the tree go to joblib's workers, and the result does not
-        depend on how many there are. The compiled core works in one thread.
+        As in scikit-learn. What the compiled core trains is walked by so many of its own threads; of other learners
+        parts of the tree go to joblib's workers. The result does not depend on how many there are.
     verbose : int
         A line about the work if above 0, and one a fold if above 1 and there are at most 1,000.
     params : dict, optional
@@ -94,7 +94,9 @@ def cross_validate(
         Names the permutations of the other two orders, and the random numbers of estimators whose `random_state`
         is not an integer. None: a new one, kept in ``result.record``.
     native : bool
-        False: train by the estimator's own `partial_fit` where the core has a twin of it.
+        False: train by the estimator's own `partial_fit` where the core has a twin of it, as for scikit-learn's SGD
+        estimators and a scaler before one. ``result.what`` says where a twin shuffles with random numbers of its
+        own, and why an estimator of that kind was not trained by its twin.
     aggregate : {"folds", "pooled"}
         "pooled" computes each score once, from all out-of-fold predictions, or once for each repetition.
     return_predictions : bool
