@@ -4,7 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from cases import PYTHON
 from treecv.tree import chunk_updates
@@ -65,3 +67,40 @@ def test_the_four_settings_of_the_paper_are_one_table(tmp_path):
             assert cells[-2:] == ["-", "-"] if k == "400" else len(cells) == 8
             means = [float(cell) for cell in cells[::2] if cell != "-"]
             assert max(means) - min(means) < 0.6 * max(1, abs(means[0]))
+
+
+def errors(printed):
+    lines = [line.rsplit(maxsplit=3) for line in printed.splitlines()[3:]]
+    for *_, trainings in lines:
+        assert 12 < float(trainings) < 16
+    return {name.strip(): float(error) for name, error, *_ in lines}
+
+
+@NEEDS_CORE
+def test_texts_fall_back_on_the_bundled_sample_and_say_so(tmp_path):
+    printed = run("text.py", "--data", tmp_path, cwd=tmp_path)
+    assert printed.startswith("a sample of Covertype (20,000 rows x 54 features; news20_tfidf.npz was not found)")
+    found = errors(printed)
+    assert len(found) == 5
+    assert all(15 < error < 45 for error in found.values())
+    assert found == errors(run("text.py", "--data", tmp_path, "--threads", 2, cwd=tmp_path))
+
+
+@NEEDS_CORE
+def test_texts_are_told_apart(tmp_path):
+    """A stand-in for the file of texts: each uses some words that its half alone uses."""
+    random = np.random.default_rng(0)
+    n, words = 8_000, 20_000
+    y = random.integers(0, 2, n, dtype=np.int8)
+    ours = y[:, np.newaxis] ^ (random.random((n, 20)) < 0.3)
+    indices = (random.integers(0, words // 2, (n, 20)) * 2 + ours).ravel()
+    X = csr_array((np.ones(n * 20, np.float32), indices, np.arange(0, n * 20 + 1, 20)), shape=(n, words))
+    X.sum_duplicates()
+    stored = {"data": X.data / 5, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+    np.savez(tmp_path / "news20_tfidf.npz", y_binary=2 * y - 1, **stored)
+    printed = run("text.py", "--data", tmp_path, cwd=tmp_path)
+    assert printed.startswith(
+        f"20 newsgroups (8,000 texts x 20,000 words, {X.nnz:,} values); leave-one-out, 8,000 models"
+    )
+    found = errors(printed)
+    assert found["logistic regression"] < 25
