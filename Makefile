@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(shell find core -name '*.hpp' -o -name '*.cpp')
 SOURCES := $(CORE) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench claims sanitize reference torch format stubs clean
+.PHONY: demo test lint bench native claims sanitize reference torch format stubs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -51,6 +51,10 @@ format: .venv/installed
 # BENCH and CLAIMS take the options of these commands; `--results DIR` keeps a trial away from the stored results.
 bench: .venv/installed
 	$(BIN)/python -m benchmarks.guards $(BENCH)
+
+# Limits of the core's own learners, beside scikit-learn's estimators; takes the options of `bench`.
+native: .venv/installed
+	$(BIN)/python -m benchmarks.native $(BENCH)
 
 claims: .venv/installed
 	$(BIN)/python -m benchmarks.claims.table $(CLAIMS)

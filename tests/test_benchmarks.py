@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from benchmarks import guards, machine, store
+from benchmarks import covertype, guards, machine, native, store
 from benchmarks.claims import figure, partitions, table
 from cases import PYTHON
 from treecv import kernels
@@ -116,6 +117,19 @@ class TestTrials:
         assert len(result["limits"]) == 12
         assert "Must be reached" in printed
 
+    def test_native(self, tmp_path):
+        printed = self.run("native", tmp_path, "--rounds", "1")
+        result = json.loads((tmp_path / "native.json").read_text())
+        assert guards.in_columns([guards.Line(**line) for line in result["lines"]]) in printed
+        sections = [line["section"] for line in result["lines"]]
+        assert {f"level {level}" for level in kernels.levels()} <= set(sections)
+        units = [limit["unit"] for limit in result["limits"]]
+        assert units.count("unshuffled SGD passes") == len(kernels.levels())
+        assert {"times faster", "scikit-learn passes", "native passes", "s", "MB"} <= set(units)
+        assert ("x hashed to 4,096" in units) == (not any("texts" in reason for reason in result["not_measured"]))
+        for reason in result["not_measured"]:
+            assert f"Not measured: {reason}" in printed
+
     def test_table(self, tmp_path):
         printed = self.run("claims.table", tmp_path, "--repetitions", "2")
         assert "with 1,000 they are no measure" in printed
@@ -130,6 +144,27 @@ class TestTrials:
         problems = json.loads((tmp_path / "figure.json").read_text())["problems"]
         assert [len(problem["estimates"]) for problem in problems] == [14, 14]
         assert all({each["order"] for each in problem["times"]} == {"fixed", "randomized"} for problem in problems)
+
+
+class TestNative:
+    def test_without_all_of_covertype_it_says_so_and_measures_nothing(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(covertype, "CHECKOUT", tmp_path / "elsewhere")
+        monkeypatch.delenv("TREECV_DATA", raising=False)
+        monkeypatch.setattr(sys, "argv", ["native", "--results", str(tmp_path)])
+        with pytest.raises(SystemExit, match=r"full Covertype was not found.*--rows 20000 --results trial"):
+            native.main()
+        assert not list(tmp_path.iterdir())
+
+    def test_without_the_texts_it_says_so(self, tmp_path):
+        bench = native.Bench("nothing", np.zeros((0, 54), np.int16), np.zeros(0, np.uint8), tmp_path, 1)
+        measured = guards.Table()
+        assert "news20_tfidf.npz is not beside Covertype" in native.text(measured, bench)
+        assert measured == guards.Table()
+
+    def test_hashing_adds_up_what_falls_together(self):
+        X = csr_array(np.array([[1.0, 2.0, 0.0, 4.0, 8.0], [0.0, 0.0, 1.0, 0.0, 0.0]]))
+        np.testing.assert_array_equal(native.hashed(X, 3).toarray(), [[5.0, 10.0, 0.0], [0.0, 0.0, 1.0]])
+        assert native.hashed(X, 3).nnz == 3
 
 
 class TestYearPredictionMSD:
