@@ -254,12 +254,13 @@ def verdicts(limits: list[Limit]) -> str:
     for limit in limits:
         numbers = f"{'>=' if limit.at_least else '<='}{limit.limit:>7.1f}{limit.measured:>10.2f}"
         other = _number(limit.other, 10, 2)
-        verdict = "met" if limit.met else f"MISSED by a factor of {_factor(limit):.2f}"
+        verdict = "met" if limit.met else f"MISSED by a factor of {factor(limit):.2f}"
         text.append(f"{limit.name:<{width}}{numbers}{other}  {limit.unit}: {verdict}")
     return "\n".join(text)
 
 
-def _factor(limit: Limit) -> float:
+def factor(limit: Limit) -> float:
+    """By how much a limit is missed."""
     return limit.limit / limit.measured if limit.at_least else limit.measured / limit.limit
 
 

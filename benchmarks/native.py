@@ -1,8 +1,8 @@
 """What the core's own training costs, beside scikit-learn's: each limit, what was measured, and whether it is met.
 
 One thread unless said. g is one product `X @ w` in float32, as in `benchmarks.guards`. What the core costs on each
-instruction-set level is measured in a process of its own, as a process has one core. Rows are permuted: in stored
-order neighbours look alike, which makes the work easier.
+instruction-set level is measured in a process of its own, as a process has one core, and with the rows in stored order
+as well: neighbours look alike there, which makes the work easier. Everywhere else rows are permuted.
 """
 
 import argparse
@@ -37,8 +37,9 @@ from treecv.adapters.schemas import describe
 from treecv.data import Rows, encode
 
 CORES = os.cpu_count() or 1
+PERMUTED, STORED = "rows permuted", "rows in stored order"
 G_LIMITS = {"v4": 20, "v3": 30}
-"""What leave-one-out may cost on a level, in g."""
+"""What leave-one-out may cost on a level, in g; on others nothing is asked."""
 THREADS = {2: 1.4, 16: 5}
 """How many times faster so many threads must be, where there are as many cores."""
 HASHED = 4096
@@ -48,7 +49,7 @@ TEXT = SGDClassifier(shuffle=False)
 
 @dataclass(frozen=True)
 class Bench:
-    """The rows of Covertype in random order, and how often each case is run."""
+    """The rows of Covertype, and how often each case is run."""
 
     name: str
     raw: NDArray[np.int16]
@@ -83,10 +84,10 @@ def main() -> None:
         parser.error(f"--rounds {arguments.rounds}: at least 1 is needed.")
     if kernels.core is None:
         parser.error("TREECV_IMPLEMENTATION=python has no core to measure: leave it out.")
-    bench = prepared(arguments)
     if arguments.level:
-        print(json.dumps(asdict(pegasos(bench))))
+        print(json.dumps(asdict(this_level(arguments))))
         return
+    bench = prepared(arguments, PERMUTED)
     described = machine.describe()
     table = levels(arguments)
     skipped = [reason for section in SECTIONS if (reason := section(table, bench))]
@@ -99,7 +100,7 @@ def main() -> None:
     print(store.save(arguments.results, "native", "make native", described, content))
 
 
-def prepared(arguments: argparse.Namespace) -> Bench:
+def prepared(arguments: argparse.Namespace, order: str) -> Bench:
     """The data; the limits are about all of Covertype, of which a sample says nothing."""
     if arguments.rows is None and covertype.find(arguments.data) is None:
         raise SystemExit(
@@ -108,9 +109,11 @@ def prepared(arguments: argparse.Namespace) -> Bench:
         )
     path = covertype.find(arguments.data)
     name, X, cover = covertype.part(*covertype.read(arguments.data), arguments.rows)
-    order = np.random.default_rng(guards.SEED).permutation(len(X))
     folder = machine.CHECKOUT.parent / "shared" / "data" if path is None else path.parent
-    return Bench(name, X[order], cover[order], folder, arguments.rounds)
+    if order == PERMUTED:
+        permutation = np.random.default_rng(guards.SEED).permutation(len(X))
+        X, cover = X[permutation], cover[permutation]
+    return Bench(name, X, cover, folder, arguments.rounds)
 
 
 def levels(arguments: argparse.Namespace) -> Table:
@@ -128,29 +131,35 @@ def levels(arguments: argparse.Namespace) -> Table:
             check=True,
         )
         found = json.loads(done.stdout)
-        table.lines += [Line(**line | {"section": f"level {level}"}) for line in found["lines"]]
-        g, passes = (Limit(**limit) for limit in found["limits"])
-        table.limits += [_named(g, level, G_LIMITS[level])] if level in G_LIMITS else []
-        table.limits.append(_named(passes, level, passes.limit))
+        table.lines += [Line(**line | {"section": f"level {level}, {line['section']}"}) for line in found["lines"]]
+        limits = [Limit(**limit | {"name": f"{limit['name']}, {level}"}) for limit in found["limits"]]
+        table.limits += [limit for limit in limits if limit.limit]
     return table
 
 
-def pegasos(bench: Bench) -> Table:
-    """Leave-one-out in float32 beside the yardsticks, on the level of this process."""
-    data, table = bench.data, Table()
+def this_level(arguments: argparse.Namespace) -> Table:
+    """PEGASOS by the core of this process, in both orders of the rows."""
+    table = Table()
+    for order in (PERMUTED, STORED):
+        pegasos(table, order, prepared(arguments, order))
+    return table
+
+
+def pegasos(table: Table, order: str, bench: Bench) -> None:
+    """Leave-one-out in float32 beside the yardsticks."""
+    data = bench.data
     passes = guards.passes(data)
     yardsticks = (guards.C_ORDERED, guards.F_ORDERED, guards.SGD_UNSHUFFLED, "one pass, the core alone")
     loo = {name: case for name, case in guards.leave_one_out(data).items() if name in (guards.CORE, guards.FRONT)}
     measured = bench.run({name: passes[name] for name in yardsticks} | loo)
     g = min((measured[guards.C_ORDERED], measured[guards.F_ORDERED]), key=lambda timing: timing.best)
     for name, timing in measured.items():
-        table.add("", name, timing, g.best)
+        table.add(order, name, timing, g.best)
     core, unshuffled = measured[guards.CORE], measured[guards.SGD_UNSHUFFLED]
     table.limits += [
-        _at_most("Pegasos, leave-one-out, the core alone", 0, "g", core, g),
-        _at_most("Pegasos, leave-one-out, the core alone", 1, "unshuffled SGD passes", core, unshuffled),
+        _at_most(f"Pegasos, leave-one-out, {order}", G_LIMITS.get(kernels.core.__name__[-2:], 0), "g", core, g),
+        _at_most(f"Pegasos, leave-one-out, {order}", 1, "unshuffled SGD passes", core, unshuffled),
     ]
-    return table
 
 
 def threads(table: Table, bench: Bench) -> str:
@@ -315,10 +324,6 @@ def _at_most(name: str, limit: float, unit: str, timing: Timing, yardstick: Timi
 
 def _at_least(name: str, limit: float, fast: Timing, slow: Timing) -> Limit:
     return Limit(name, limit, slow.over(fast), "times faster", at_least=True, other=slow.over_by_round(fast))
-
-
-def _named(limit: Limit, level: str, most: float) -> Limit:
-    return Limit(f"{limit.name}, {level}", most, limit.measured, limit.unit, other=limit.other)
 
 
 if __name__ == "__main__":

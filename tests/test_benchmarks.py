@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from benchmarks import covertype, guards, machine, native, store
+from benchmarks import covertype, guards, machine, native, quote, store
 from benchmarks.claims import figure, partitions, table
 from cases import PYTHON
 from treecv import kernels
 
 HOME = Path(__file__).parents[1]
-PAGE = (HOME / "docs" / "benchmarks" / "README.md").read_text()
+PAGE = "\n".join((HOME / "docs" / "benchmarks" / name).read_text() for name in ("README.md", "native.md"))
 ROWS = re.sub(r" +", " ", PAGE)
 
 
@@ -25,7 +25,7 @@ def stored(name):
     return json.loads((store.RESULTS / f"{name}.json").read_text())
 
 
-@pytest.mark.parametrize("name", ["guards", "table", "figure"])
+@pytest.mark.parametrize("name", ["guards", "native", "table", "figure"])
 def test_a_result_says_where_it_comes_from_and_so_does_the_page(name):
     result = stored(name)
     assert machine.sentence(result["machine"]) in PAGE
@@ -70,10 +70,18 @@ class TestPublishedTable:
 
 
 class TestQuotes:
-    def test_the_table_of_costs(self):
-        assert guards.in_columns([guards.Line(**line) for line in stored("guards")["lines"]]) in PAGE
+    @pytest.mark.parametrize("name", ["guards", "native"])
+    def test_the_table_of_costs(self, name):
+        assert guards.in_columns([guards.Line(**line) for line in stored(name)["lines"]]) in PAGE
 
-    @pytest.mark.parametrize("limit", stored("guards")["limits"], ids=lambda limit: f"{limit['name']} {limit['unit']}")
+    def test_the_page_is_what_is_written_into_it(self):
+        assert quote.quoted(quote.PAGE.read_text(), stored("native")) == quote.PAGE.read_text()
+
+    @pytest.mark.parametrize(
+        "limit",
+        stored("guards")["limits"] + stored("native")["limits"],
+        ids=lambda limit: f"{limit['name']} {limit['unit']}",
+    )
     def test_the_limits(self, limit):
         met = limit.pop("met")
         limit = guards.Limit(**limit)
@@ -122,9 +130,11 @@ class TestTrials:
         result = json.loads((tmp_path / "native.json").read_text())
         assert guards.in_columns([guards.Line(**line) for line in result["lines"]]) in printed
         sections = [line["section"] for line in result["lines"]]
-        assert {f"level {level}" for level in kernels.levels()} <= set(sections)
+        assert {
+            f"level {level}, {order}" for level in kernels.levels() for order in (native.PERMUTED, native.STORED)
+        } <= set(sections)
         units = [limit["unit"] for limit in result["limits"]]
-        assert units.count("unshuffled SGD passes") == len(kernels.levels())
+        assert units.count("unshuffled SGD passes") == 2 * len(kernels.levels())
         assert {"times faster", "scikit-learn passes", "native passes", "s", "MB"} <= set(units)
         assert ("x hashed to 4,096" in units) == (not any("texts" in reason for reason in result["not_measured"]))
         for reason in result["not_measured"]:
