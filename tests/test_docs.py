@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from treecv import kernels
+from treecv.adapters import native
+
 HOME = Path(__file__).parents[1]
 PAGES = sorted(page for page in [HOME / "README.md", *(HOME / "docs").rglob("*.md")] if "```python" in page.read_text())
 
@@ -46,3 +49,24 @@ def test_newcomers_and_the_machine_are_told_the_same_commands():
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+ARCHITECTURE = (HOME / "docs" / "explanation" / "architecture.md").read_text()
+NATIVE = (HOME / "docs" / "explanation" / "native.md").read_text()
+
+
+@pytest.mark.parametrize("header", sorted(path.name for path in (HOME / "core" / "include" / "treecv").glob("*.hpp")))
+def test_the_architecture_says_what_each_header_is_for(header):
+    table = ARCHITECTURE.partition("## The core")[2].partition("**")[0]
+    assert f"`{header}`" in table
+
+
+def test_the_values_of_the_variable_are_those_that_the_gate_takes():
+    named = re.findall(r"^\| (`.*`) \| ", NATIVE, re.M)
+    assert re.findall(r"`(\w+)`", " ".join(named)) == ["native", *kernels.LEVELS, "python"]
+
+
+@pytest.mark.parametrize("name", [cls.__name__ for cls in (*native._MODELS, *native._SCALERS)])
+def test_whoever_has_a_twin_is_named(name):
+    for page in (NATIVE, (HOME / "README.md").read_text(), (HOME / "CHANGELOG.md").read_text()):
+        assert f"`{name}`" in page
