@@ -88,16 +88,22 @@ def main() -> None:
         print(json.dumps(asdict(this_level(arguments))))
         return
     bench = prepared(arguments, PERMUTED)
-    described = machine.describe()
+    described, load = machine.describe(), [os.getloadavg()[0]]
     table = levels(arguments)
     skipped = [reason for section in SECTIONS if (reason := section(table, bench))]
-    print(f"{bench.name} x {bench.raw.shape[1]} features, rows permuted.\n{machine.sentence(described)}\n")
+    load.append(os.getloadavg()[0])
+    print(f"{bench.name} x {bench.raw.shape[1]} features.\n{machine.sentence(described)}\n{loaded(load)}\n")
     print("\n".join([guards.in_columns(table.lines), *(f"\nNot measured: {reason}" for reason in skipped)]))
     print("\nMust be reached\n" + guards.verdicts(table.limits) + "\n")
     limits = [asdict(limit) | {"met": limit.met} for limit in table.limits]
     content = {"data": bench.name, "rounds": bench.rounds, "lines": list(map(asdict, table.lines)), "limits": limits}
-    content |= {"not_measured": skipped}
+    content |= {"not_measured": skipped, "load": load}
     print(store.save(arguments.results, "native", "make native", described, content))
+
+
+def loaded(load: list[float]) -> str:
+    """How busy the machine was; what waits beside us makes threads slow above all."""
+    return f"load {load[0]:.1f} before and {load[1]:.1f} after, of which 1 is ours"
 
 
 def prepared(arguments: argparse.Namespace, order: str) -> Bench:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from benchmarks import guards, machine, store
+from benchmarks import guards, machine, native, store
 
 PAGE = machine.CHECKOUT / "docs" / "benchmarks" / "native.md"
 _HEAD = "| | limit | measured | by round | |\n| --- | --- | --- | --- | --- |\n"
@@ -23,7 +23,8 @@ def quoted(page: str, result: dict[str, Any]) -> str:
     listed = _HEAD + "".join(map(verdict, result["limits"]))
     listed += "".join(f"\nNot measured: {reason}\n" for reason in result["not_measured"])
     lines = guards.in_columns([guards.Line(**line) for line in result["lines"]])
-    whole = f"```\n{result['data']}\n{machine.sentence(result['machine'])}\n\n{lines}\n```\n"
+    head = (result["data"], machine.sentence(result["machine"]), native.loaded(result["load"]))
+    whole = "```\n" + "\n".join([*head, "", lines]) + "\n```\n"
     page = re.sub(r"^\| \| limit \|.*\n(?:\|.*\n)*(?:\nNot measured: .*\n)*", lambda _: listed, page, flags=re.M)
     return re.sub(r"^```\n.*?^```\n", lambda _: whole, page, flags=re.M | re.S)
 
