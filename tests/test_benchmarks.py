@@ -157,6 +157,7 @@ class TestTrials:
 
 
 class TestNative:
+    @pytest.mark.skipif(PYTHON, reason="there is no core to measure")
     def test_without_all_of_covertype_it_says_so_and_measures_nothing(self, tmp_path, monkeypatch):
         monkeypatch.setattr(covertype, "CHECKOUT", tmp_path / "elsewhere")
         monkeypatch.delenv("TREECV_DATA", raising=False)
