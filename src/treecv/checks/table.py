@@ -20,7 +20,6 @@ from sklearn.utils import all_estimators
 
 from treecv import estimators, learners
 from treecv.adapters import as_learner
-from treecv.errors import TreecvError
 from treecv.learner import Schema
 
 COLUMNS = (
@@ -78,18 +77,10 @@ def stands_in_for() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, estimator in _candidates():
         schema = Schema(8, 3, "float64", np.array([0, 1]) if is_classifier(estimator) else None)
-        try:
-            learner = as_learner(estimator, schema)
-        except TreecvError:
-            continue
-        if type(learner).__name__ in learners.__all__ and isinstance(learner, _class_named(learner)):
-            found.setdefault(type(learner).__name__, []).append(name)
+        learner = type(as_learner(estimator, schema))
+        if learner is getattr(learners, learner.__name__, None):
+            found.setdefault(learner.__name__, []).append(name)
     return found
-
-
-def _class_named(learner: Any) -> type:
-    cls: type = getattr(learners, type(learner).__name__)
-    return cls
 
 
 def _candidates() -> Iterator[tuple[str, Any]]:
