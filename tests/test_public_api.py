@@ -176,7 +176,7 @@ def test_every_public_method_has_a_docstring(name):
     for method, function in inspect.getmembers(owner, inspect.isfunction):
         if function.__module__.startswith("treecv.") and not method.startswith("_"):
             assert function.__doc__, method
-    assert {"fit", "predict"} <= set(dir(owner))
+    assert {"fit", "score"} <= set(dir(owner))
 
 
 def test_the_package_says_it_is_typed_and_brings_its_stub_and_its_sample():

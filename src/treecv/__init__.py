@@ -42,7 +42,10 @@ _HOMES = dict.fromkeys(
 
 __all__ = [
     "LSQSGD",
+    "GaussianDensity",
     "OnePass",
+    "OnlineGaussianMixture",
+    "OnlineKMeans",
     "Pegasos",
     "TorchClassifier",
     "TorchRegressor",
