@@ -210,6 +210,7 @@ def _restore_scaler(fitted: Any, state: State, schema: Schema) -> None:
     rows = int(state["count"][0])
     fitted.n_samples_seen_ = rows
     if isinstance(fitted, StandardScaler):
+        fitted.n_samples_seen_ = np.int64(rows)  # it asks for its shape when it goes on
         fitted.mean_ = first if fitted.with_mean or fitted.with_std else None
         fitted.var_ = second / max(rows, 1) if fitted.with_std else None
         fitted.scale_ = 1 / factor if fitted.with_std else None
