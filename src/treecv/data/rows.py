@@ -136,12 +136,15 @@ def readable(X: Any) -> Any:
 
 
 def _canonical(X: Any) -> Any:
-    """Compressed sparse rows whose indices rise, each named once."""
+    """Compressed sparse rows whose indices rise, each named once, and nothing behind the last row."""
     if X.shape[1] > np.iinfo(np.int32).max:
         raise InputError(
             f"X has {X.shape[1]:,} columns: the core reads {np.iinfo(np.int32).max:,} at most. Hash the features into "
             "fewer, or use native=False."
         )
+    stored = int(X.indptr[-1])
+    if len(X.data) != stored:  # SciPy reads no further; a view
+        X = type(X)((X.data[:stored], X.indices[:stored], X.indptr), X.shape)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
