@@ -198,17 +198,17 @@ class SGD:
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.array(
                 [
-                    [self._answer(out, _row(rows, row, state)[0], averaged) for out in state[0]["outputs"]]
+                    [self._answer(out, *_row(rows, row, state), averaged) for out in state[0]["outputs"]]
                     for row in rows.order()
                 ]
             ).reshape(len(rows), self.outputs)
         return values if self.outputs > 1 else values[:, 0]
 
-    def _answer(self, out: Any, x: NDArray[Any], averaged: bool) -> float:
-        product = float(sums.dot(out["v"], x))
+    def _answer(self, out: Any, x: NDArray[Any], there: Any, averaged: bool) -> float:
+        product = _dot(out["v"], x, there)
         shift = float(self.classes == 1)
         if averaged:
-            averaged_product = float(sums.dot(out["averaged"], x)) + float(out["a"]) * product
+            averaged_product = _dot(out["averaged"], x, there) + float(out["a"]) * product
             return averaged_product / float(out["b"]) + (float(out["average_intercept"]) - shift)
         return product * float(out["scale"]) + (float(out["intercept"]) - shift)
 
@@ -233,6 +233,21 @@ def _row(rows: Rows, row: int, state: State) -> tuple[NDArray[Any], Any]:
     x = np.zeros(width, X.dtype)
     x[there] = X.data[X.indptr[row] : X.indptr[row + 1]]
     return x, there
+
+
+def _dot(vector: NDArray[Any], x: NDArray[Any], there: Any) -> float:
+    """<vector, x>; a sparse row meets nothing where it has no number, not even what is infinite."""
+    met = vector
+    if not isinstance(there, slice):
+        met = np.zeros_like(vector)
+        met[there] = vector[there]
+    return float(sums.dot(met, x))
+
+
+def _add(vector: NDArray[Any], amount: Any, x: NDArray[Any], there: Any) -> None:
+    """The same for vector += amount * x."""
+    place = slice(None) if isinstance(there, slice) else there
+    vector[place] += amount * x[place]
 
 
 def _weight(rows: Rows, row: int) -> float:
@@ -279,7 +294,7 @@ class _Call:
     def _step(self, o: int, out: Any, step: _Step) -> None:
         learner, one = self.learner, step.x.dtype.type
         x, eta, live = step.x, step.eta, step.live
-        p = float(sums.dot(out["v"], x)) * float(out["scale"]) + float(out["intercept"])
+        p = _dot(out["v"], x, step.there) * float(out["scale"]) + float(out["intercept"])
         y, positive = self._sides(o, step.y)
         reach = float(live) * step.weight * self._class_weight(o, positive)
         if not self.schedule.aggressive:
@@ -293,13 +308,13 @@ class _Call:
         if not np.isfinite(p) and not self.state["overflow"][0]:
             self.state["overflow"] = int(self.state["count"][0]) + self.rows
         amount = one(update * (1 / np.float64(scale)))
-        out["v"] += amount * x
+        _add(out["v"], amount, x, step.there)
         if learner.fit_intercept:
             change = update - eta * self.schedule.alpha if learner.classes == 1 else update
             out["intercept"] += change * learner.decay
         out["scale"] = scale
         if live and learner.average:
-            self._average(out, amount, x)
+            self._average(out, amount, x, step.there)
         if live and self.penalty.pulls:
             self._towards_zero(o, out, step.there)
 
@@ -343,12 +358,12 @@ class _Call:
         out["b"] = 1
         return 1.0
 
-    def _average(self, out: Any, amount: Any, x: NDArray[Any]) -> None:
+    def _average(self, out: Any, amount: Any, x: NDArray[Any], there: Any) -> None:
         rows = self.t - self.learner.average + 1
         if rows < 1:
             return
         share = 1 / rows
-        out["averaged"] += x.dtype.type(-out["a"] * float(amount)) * x
+        _add(out["averaged"], x.dtype.type(-out["a"] * float(amount)), x, there)
         if rows > 1:
             out["b"] /= 1 - share
         out["a"] += share * out["b"] * out["scale"]
