@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import scipy.sparse
 
 from treecv import learners
 from treecv.data import Chunks, Rows
@@ -52,7 +53,15 @@ def table(n, d, dtype="float64", seed=0):
 
 def schema_of(X):
     """What a learner is told of these rows, as if they were some of a larger table."""
-    return Schema(max(len(X), 20), X.shape[1], X.dtype.name, np.array([0, 1]))
+    return Schema(max(X.shape[0], 20), X.shape[1], X.dtype.name, np.array([0, 1]))
+
+
+def sparse_table(n, d, dtype="float64", seed=0, filled=0.3):
+    """Compressed sparse rows, some of them without an entry, and targets 0 and 1."""
+    X, y = table(n, d, dtype, seed)
+    X[np.random.default_rng([seed, 1]).random((n, d)) > filled] = 0
+    X[n // 2] = 0
+    return scipy.sparse.csr_array(X), y
 
 
 def chunks_of(sizes):
@@ -66,7 +75,7 @@ def uneven(n, k, seed=0):
 
 
 def sink_over(feed, learner=None):
-    return Sink(feed.chunks.k, Predictions.over(len(feed.rows.X), outputs_of(learner)))
+    return Sink(feed.chunks.k, Predictions.over(feed.rows.n_stored, outputs_of(learner)))
 
 
 def walked(learner, feed, sink=None):
