@@ -24,8 +24,14 @@ def describe(estimator: Any, X: Any, y: Any, classes: Any = None) -> Schema:
         dtype="float32" if str(getattr(X, "dtype", "")) == "float32" else "float64",
         classes=classes_of(estimator, y) if classes is None else classes,
         n_outputs=int(y_shape[1]) if len(y_shape) > 1 else 1,
-        sparse=issparse(X),
+        sparse=_is_sparse(X),
     )
+
+
+def _is_sparse(X: Any) -> bool:
+    """Whether scikit-learn reads this as a sparse matrix, as it does data frames all of whose columns are sparse."""
+    columns = [] if hasattr(X, "dtype") else [type(dtype).__name__ for dtype in getattr(X, "dtypes", [])]
+    return issparse(X) or (len(columns) > 0 and set(columns) == {"SparseDtype"})
 
 
 def shape_of(y: Any) -> tuple[int, ...]:
