@@ -313,6 +313,8 @@ def _weights(estimator: Any, learner: Any, params: dict[str, Any], n: int) -> ND
     if weights is None:
         return None
     _check_entries(name, weights, n)
+    if np.ndim(weights) != 1:
+        raise InputError(f"params={name!r} has the shape {np.shape(weights)}: give one weight a row, as a flat array.")
     return np.ascontiguousarray(weights, np.float64)
 
 
