@@ -17,6 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.class_weight import compute_class_weight
 
 from treecv.adapters.steps import steps_of
+from treecv.errors import InputError
 from treecv.learner import Learner, Schema, State
 from treecv.learners import SGD, Scaled
 
@@ -162,6 +163,8 @@ def _standard(scaler: Any, model: SGD) -> Scaled:
 
 def _minmax(scaler: Any, model: SGD) -> Scaled:
     low, high = scaler.feature_range
+    if not low < high:
+        raise InputError(f"MinMaxScaler: feature_range={scaler.feature_range} must rise from the first to the second.")
     return Scaled(model, scaler="minmax", low=low, high=high, clips=bool(scaler.clip))
 
 
