@@ -1,13 +1,14 @@
 """What the core's twins of scikit-learn's estimators say of data that cannot be learnt, or not as they are."""
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import SGDClassifier, SGDOneClassSVM, SGDRegressor
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 import reference
 from cases import table
@@ -54,14 +55,15 @@ class TestWeights:
             (np.ones(39), "one entry a row, 40 in all"),
             (1.0, "one entry a row, 40 in all"),
             (["heavy"] * 40, "must hold numbers"),
+            (np.ones((40, 1)), "flat array|1D array"),
         ],
     )
     @pytest.mark.parametrize("native", [True, False])
     def test_that_are_none(self, native, weights, complaint):
         for estimator, name in ((LOG, ""), (make_pipeline(StandardScaler(), LOG), "sgdclassifier__")):
             params = {f"{name}sample_weight": weights}
-            with pytest.raises(InputError, match=complaint):
-                cross_val_score(estimator, X, y, strategy="tree", params=params, native=native)
+            with pytest.raises(ValueError, match=complaint):
+                cross_val_score(estimator, X, y, strategy="tree", params=params, native=native, error_score="raise")
 
     def test_a_row_of_weight_zero_is_not_learnt(self):
         """Its step is counted, as scikit-learn counts it."""
@@ -186,6 +188,19 @@ class TestSparseRows:
     def test_other_storage(self, make):
         np.testing.assert_array_equal(self.predicted(make(self.CANONICAL)), self.predicted(self.CANONICAL))
 
+    @pytest.mark.filterwarnings("ignore:pandas.DataFrame with sparse columns found")
+    @pytest.mark.parametrize("estimator", [LOG, make_pipeline(MaxAbsScaler(), LOG)])
+    def test_data_frames_of_sparse_columns(self, estimator):
+        """scikit-learn reads them as sparse rows, whose intercept takes smaller steps."""
+        frame = pandas.DataFrame.sparse.from_spmatrix(self.CANONICAL)
+        asked = {"cv": FOLDS, "strategy": "tree", "method": "decision_function"}
+        found = cross_val_predict(estimator, frame, y, **asked)
+        own = cross_val_predict(estimator, frame, y, native=False, **asked)
+        np.testing.assert_allclose(found, own, rtol=1e-9, atol=1e-9)
+        frame[0] = frame[0].sparse.to_dense()  # a mixture is dense
+        found = cross_val_predict(LOG, frame, y, **asked)
+        np.testing.assert_allclose(found, cross_val_predict(LOG, self.DENSE, y, **asked), rtol=1e-9, atol=1e-9)
+
     @pytest.mark.parametrize("dtype", ["int64", "int8", "bool", "float16"])
     def test_other_numbers(self, dtype):
         rows = scipy.sparse.csr_array((self.DENSE != 0).astype("int8" if dtype == "float16" else dtype))
@@ -223,3 +238,11 @@ class TestSparseRows:
         spoilt[23, 3] = np.inf
         with pytest.raises(InputError, match="at row 23, column 3"):
             cross_validate(make_pipeline(MinMaxScaler(clip=True), LOG), spoilt, y, cv=FOLDS, strategy="tree")
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("feature_range", [(2, 1), (1, 1), (0, float("nan"))])
+def test_a_range_that_does_not_rise(feature_range, native):
+    pipeline = make_pipeline(MinMaxScaler(feature_range), LOG)
+    with pytest.raises(ValueError, match=r"feature_range|feature range|NaN"):
+        cross_val_score(pipeline, X, y, strategy="tree", native=native, error_score="raise")
