@@ -4,6 +4,7 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
@@ -317,6 +318,39 @@ class TestRestored:
             np.testing.assert_allclose(inner[0].intercept_, inner[1].intercept_, rtol=1e-9, atol=1e-9)
             assert inner[0].t_ == inner[1].t_
             np.testing.assert_array_equal(one.predict(self.X), other.predict(self.X))
+
+
+class TestNamesOfFeatures:
+    """A fitted estimator knows them where scikit-learn's own does, and answers without a warning."""
+
+    FRAME = pandas.DataFrame(features(), columns=list("abcdefghi"))
+
+    @pytest.mark.parametrize(
+        "estimator",
+        [
+            SGDClassifier(shuffle=False),
+            OnePass(SGDClassifier(shuffle=False)),
+            make_pipeline(SGDClassifier(shuffle=False)),
+            make_pipeline(StandardScaler(), SGDClassifier(shuffle=False)),
+            make_pipeline(MinMaxScaler().set_output(transform="pandas"), SGDClassifier(shuffle=False)),
+            OnePass(make_pipeline(MaxAbsScaler(), SGDClassifier(shuffle=False))),
+        ],
+        ids=repr,
+    )
+    def test_go_to_the_step_that_sees_them(self, estimator):
+        asked = {"cv": KFold(4), "strategy": "tree", "return_estimator": True, "return_train_score": True}
+        asked["scoring"] = lambda model, X, y: model.score(X, y)
+        for rows in (self.FRAME, self.FRAME.to_numpy()):
+            found = cross_validate(estimator, rows, labels(3), **asked)
+            own = cross_validate(estimator, rows, labels(3), native=False, **asked)
+            for side in ("test_score", "train_score"):
+                np.testing.assert_array_equal(found[side], own[side])
+            for one, other in zip(found["estimator"], own["estimator"], strict=True):
+                np.testing.assert_allclose(one.decision_function(rows), other.decision_function(rows), rtol=1e-9)
+                inner = [steps(getattr(model, "estimator_", model)) for model in (one, other)]
+                for (_, mine), (_, theirs) in zip(*inner, strict=True):
+                    names = [getattr(step, "feature_names_in_", None) for step in (mine, theirs)]
+                    np.testing.assert_array_equal(*names)
 
 
 def both(estimator, X, y=None, ask=cross_val_predict, **asked):

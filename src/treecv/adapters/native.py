@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import Perceptron, SGDClassifier, SGDOneClassSVM, SGDRegressor
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.class_weight import compute_class_weight
 
 from treecv.adapters.steps import steps_of
@@ -75,16 +76,23 @@ def remark(learner: Any) -> str:
     return "The rows of each update were shuffled by treecv's own stream of random numbers, not by the estimator's."
 
 
-def restored(estimator: Any, learner: Any, state: State, schema: Schema) -> Any:
-    """The estimator as a user would have it after these updates; it may go on learning."""
+def restored(estimator: Any, learner: Any, state: State, schema: Schema, names: Any = None) -> Any:
+    """The estimator as a user would have it after these updates; it may go on learning.
+
+    The first of its steps knows the names of the features, and the model those that a scaler hands on.
+    """
     fitted = clone(estimator)
     model = learner.model if isinstance(learner, Scaled) else learner
     for _, step in steps_of(fitted):
         step.n_features_in_ = schema.n_features
+        if names is not None:
+            step.feature_names_in_ = names
         if isinstance(step, _MODELS):
             _restore_model(step, model, state, schema)
         else:
             _restore_scaler(step, state, schema)
+            framed = _get_output_config("transform", step)["dense"] != "default"
+            names = step.get_feature_names_out() if framed else None
     return fitted
 
 

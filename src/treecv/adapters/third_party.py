@@ -74,20 +74,26 @@ def _of_scikit_learn(estimator: Any, schema: Schema, batch_size: int | None, nat
     return twin.learner
 
 
-def fitted_estimator(estimator: Any, learner: Any, state: State, schema: Schema) -> Any:
-    """The estimator as a user would have it after learning what `state` has learnt."""
+def fitted_estimator(estimator: Any, learner: Any, state: State, schema: Schema, names: Any = None) -> Any:
+    """The estimator as a user would have it after learning what `state` has learnt.
+
+    `names` are those of the features, if they have any.
+    """
     if hasattr(estimator, "__treecv_wraps__"):
-        return estimator.__treecv_around__(fitted_estimator(inside(estimator), learner, state, schema))
+        return estimator.__treecv_around__(fitted_estimator(inside(estimator), learner, state, schema, names))
     if hasattr(learner, "fitted"):
         return learner.fitted(state)
     if is_twin(estimator, learner):
-        return twins.restored(estimator, learner, state, schema)
+        return twins.restored(estimator, learner, state, schema, names)
     if not hasattr(estimator, "__treecv_fitted__"):
         raise CapabilityError(
             f"{type(estimator).__name__} has no `__treecv_fitted__(state, schema)`, which this scorer or "
             "return_estimator needs. Add it, or use a metric that is computed from predictions."
         )
-    return estimator.__treecv_fitted__(state, schema)
+    fitted = estimator.__treecv_fitted__(state, schema)
+    if names is not None:
+        fitted.feature_names_in_ = names
+    return fitted
 
 
 def is_twin(estimator: Any, learner: Any) -> bool:

@@ -141,11 +141,8 @@ class Job:
 
     def fitted(self, state: State) -> Any:
         """A scikit-learn-shaped estimator around a state."""
-        fitted = fitted_estimator(self.estimator, self.learner, state, self.schema)
         names = None if self.as_given else _get_feature_names(self.X)
-        if names is not None:
-            fitted.feature_names_in_ = names
-        return fitted
+        return fitted_estimator(self.estimator, self.learner, state, self.schema, names)
 
     def decided(self, values: NDArray[Any]) -> NDArray[Any]:
         """What the predictions of the learner mean: classes by their codes, numbers, or the user's own labels."""
