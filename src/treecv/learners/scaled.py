@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecv.data import Rows
+from treecv.errors import InputError
 from treecv.learner import Schema, State
 from treecv.learners import sums
 from treecv.learners.compiled import compiled, reference_of
@@ -48,12 +49,13 @@ class Scaled:
     >>> import numpy as np
     >>> from treecv.data import Rows
     >>> from treecv.learner import Schema
-    >>> learner = Scaled(SGD(loss="squared_error", classes=0), scaler="minmax")
+    >>> model = SGD(loss="squared_error", classes=0, penalty="none", schedule="constant", eta0=0.5)
+    >>> learner = Scaled(model, scaler="minmax")
     >>> state = learner.init(Schema(n_rows=2, n_features=1, dtype="float64"))
     >>> rows = Rows(np.array([[3.0], [5.0]]), np.array([0.0, 1.0]))
     >>> learner.update(state, rows)
-    >>> learner.predict(state, rows).round(2)
-    array([0.9 , 1.81])
+    >>> learner.predict(state, rows)
+    array([0.5, 1. ])
     """
 
     model: SGD
@@ -74,6 +76,8 @@ class Scaled:
         check_flags(self, "centres", "scales", "clips")
         for name in ("low", "high"):
             object.__setattr__(self, name, float(getattr(self, name)))
+        if not -np.inf < self.low < self.high < np.inf:
+            raise InputError(f"Scaled: high={self.high} must be greater than low={self.low}, and both finite.")
 
     @property
     def outputs(self) -> int:

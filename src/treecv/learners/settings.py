@@ -28,6 +28,14 @@ def check_flags(learner: Any, *names: str) -> None:
             raise InputError(f"{type(learner).__name__}: {name}={value!r} must be True or False.")
 
 
+def check_counts(learner: Any, *names: str) -> None:
+    """Raise unless these settings are integers from 0."""
+    for name in names:
+        value = getattr(learner, name)
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+            raise InputError(f"{type(learner).__name__}: {name}={value!r} must be an integer, 0 or more.")
+
+
 def check_among(learner: Any, name: str, known: Iterable[str]) -> None:
     """Raise unless this setting is one of those known."""
     if getattr(learner, name) not in known:
@@ -68,6 +76,8 @@ def check_rows(learner: Any, state: State, rows: Rows) -> None:
         raise CapabilityError(f"{name} does not weigh rows, but got weights: leave them out.")
     if not isinstance(rows.X, np.ndarray) and not getattr(learner, "sparse", False):
         raise CapabilityError(f"{name} does not read sparse rows: use X.toarray().")
+    if not isinstance(rows.X, np.ndarray) and getattr(rows.X, "format", "") != "csr":
+        raise InputError(f"{name} reads sparse rows that are compressed row by row: use X.tocsr().")
 
 
 def check_codes(learner: Any, y: Any, n_classes: int) -> None:

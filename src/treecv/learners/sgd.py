@@ -20,7 +20,7 @@ from treecv.learner import Schema, State
 from treecv.learners import sums
 from treecv.learners.compiled import compiled
 from treecv.learners.losses import LOSSES, Loss, loss_named
-from treecv.learners.settings import check_among, check_codes, check_flags, check_rows
+from treecv.learners.settings import check_among, check_codes, check_counts, check_flags, check_rows
 from treecv.learners.steps import PENALTIES, SCHEDULES, Penalty, Schedule
 
 _STEEPEST = 1e12
@@ -109,16 +109,21 @@ class SGD:
         check_among(self, "penalty", PENALTIES)
         check_among(self, "schedule", SCHEDULES)
         check_flags(self, "fit_intercept", "random")
+        check_counts(self, "average", "classes", "batch_size")
         for name in ("epsilon", "alpha", "l1_ratio", "eta0", "power_t", "decay"):
             object.__setattr__(self, name, float(getattr(self, name)))
             if not np.isfinite(getattr(self, name)):
                 raise InputError(f"SGD: {name}={getattr(self, name)!r} must be a finite number.")
         if self.schedule == "optimal" and not self.alpha > 0:
             raise InputError(f"SGD: alpha={self.alpha!r} must be greater than 0 for schedule='optimal'.")
+        if self.schedule in ("pa1", "pa2") and loss_named(self.loss, self.epsilon).value is None:
+            raise InputError(f"SGD: schedule={self.schedule!r} needs a loss of the hinge's kind, not {self.loss!r}.")
         object.__setattr__(self, "class_weights", tuple(map(float, self.class_weights)))
-        if self.class_weights and len(self.class_weights) != self.classes:
+        weighted = len(self.class_weights) == self.classes and bool(np.isfinite(self.class_weights).all())
+        if self.class_weights and not weighted:
             raise InputError(
-                f"SGD: class_weights={self.class_weights!r} must be one for each of {self.classes} classes."
+                f"SGD: class_weights={self.class_weights!r} must be one finite number for each of "
+                f"{self.classes} classes."
             )
 
     @property
