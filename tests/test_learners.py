@@ -6,8 +6,20 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from cases import DTYPES, LEARNERS, SETTINGS, assert_same_bits, reference_of, schema_of, table, trained, walked
+from cases import (
+    DTYPES,
+    LEARNERS,
+    SETTINGS,
+    assert_same_bits,
+    reference_of,
+    schema_of,
+    sparse_table,
+    table,
+    trained,
+    walked,
+)
 from treecv import learners
 from treecv.checks import check_learner, iter_laws
 from treecv.data import Rows
@@ -47,6 +59,54 @@ def test_settings_that_make_no_sense(name, setting, value):
     for kind in (getattr(learners, name), getattr(learners, name).reference):
         with pytest.raises(InputError, match=re.escape(f"{name}: {setting}={value!r} must be a finite number")):
             kind(**chosen)
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ({"loss": "cubic"}, "loss='cubic' must be one of"),
+        ({"penalty": None}, "penalty=None must be one of"),
+        ({"alpha": float("nan")}, "alpha=nan must be a finite number"),
+        ({"alpha": 0}, "alpha=0.0 must be greater than 0 for schedule='optimal'"),
+        ({"average": -1}, "average=-1 must be an integer, 0 or more"),
+        ({"average": True}, "average=True must be an integer, 0 or more"),
+        ({"classes": 2.5}, "classes=2.5 must be an integer, 0 or more"),
+        ({"batch_size": -3}, "batch_size=-3 must be an integer, 0 or more"),
+        ({"class_weights": (1,)}, "must be one finite number for each of 2 classes"),
+        ({"class_weights": (1, float("nan"))}, "must be one finite number for each of 2 classes"),
+        ({"schedule": "pa1", "loss": "log_loss"}, "schedule='pa1' needs a loss of the hinge's kind, not 'log_loss'"),
+    ],
+)
+def test_settings_of_sgd_that_make_no_sense(setting, complaint):
+    for kind in (learners.SGD, learners.SGD.reference):
+        with pytest.raises(InputError, match=f"SGD: .*{complaint}"):
+            kind(**setting)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 0), (1, 1), (float("nan"), 1), (0, float("inf"))])
+def test_a_range_of_scaled_must_rise(low, high):
+    for kind in (learners.Scaled, learners.Scaled.reference):
+        with pytest.raises(InputError, match="must be greater than low"):
+            kind(learners.SGD(), "minmax", low=low, high=high)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("classes", [1, 3])
+def test_learners_of_one_class_and_of_many_keep_the_laws(classes, sparse):
+    X, _ = sparse_table(40, 5) if sparse else table(40, 5)
+    rows = Rows(X, np.arange(40) % 3)
+    for learner in (learners.SGD(classes=classes), learners.SGD(classes=classes, penalty="l1", average=3, decay=0.01)):
+        for either in (learner, reference_of(learner)):
+            check_learner(either, rows, Schema(40, 5, "float64", np.arange(3) if classes == 3 else None))
+
+
+@pytest.mark.parametrize("make", ["csc_array", "coo_array", "lil_array"])
+def test_sparse_rows_are_compressed_row_by_row(make):
+    """The arrays of a square matrix by columns could be taken for those by rows."""
+    X, y = sparse_table(5, 5)
+    for either in (learners.SGD(), learners.SGD.reference()):
+        with pytest.raises(InputError, match=r"compressed row by row: use X\.tocsr\(\)"):
+            either.update(either.init(schema_of(X)), Rows(getattr(scipy.sparse, make)(X), y))
 
 
 def test_pegasos_tells_two_classes_apart():
