@@ -20,7 +20,7 @@ def exp(x: ArrayLike) -> NDArray[np.float64]:
     x = np.clip(np.asarray(x, np.float64), -746, 710)
     k = np.rint(x * _PER_LN2)
     r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    power = r + r * r * _horner(_EXP_SERIES, r)
+    power = r + r * r * _polynomial(_EXP_SERIES, r)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         steps = np.nan_to_num(k).astype(int)
         return np.ldexp(np.ldexp(power + 1, steps // 2), steps - steps // 2)  # type: ignore[no-any-return]
@@ -35,14 +35,18 @@ def log(x: ArrayLike) -> NDArray[np.float64]:
     f = m - 1
     half_square, s = f * f * 0.5, f / (m + 1)
     square = s * s
-    tail = s * (half_square + square * _horner(_LOG_SERIES, square))
+    tail = s * (half_square + square * _polynomial(_LOG_SERIES, square))
     result = e * _LN2_HIGH - ((half_square - (tail + e * _LN2_LOW)) - f)
     result = np.where(x == 0, -np.inf, np.where(x < 0, np.nan, result))
     return np.where((x == np.inf) | np.isnan(x), x, result)
 
 
-def _horner(series: tuple[float, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    value = np.full_like(x, series[0])
-    for term in series[1:]:
-        value = value * x + term
-    return value
+def _polynomial(series: tuple[float, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Highest power first, in Estrin's order: the halves of the terms side by side."""
+    if len(series) == 1:
+        return np.full_like(x, series[0])
+    low = 1 << ((len(series) - 1).bit_length() - 1)
+    power = x
+    for _ in range(low.bit_length() - 1):
+        power = power * power
+    return _polynomial(series[:-low], x) * power + _polynomial(series[-low:], x)
