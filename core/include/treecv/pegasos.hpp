@@ -77,6 +77,9 @@ class Pegasos {
             // NaN.
             const Numbers scale = spoilt(margin != margin, where(~(margin >= needed), sign));
             unrolled<n>([&](auto i) { scales[i] = scale[i()]; });
+            // Of one chain alone the next row waits for this one; rows in stored order can often be foreseen.
+            if constexpr (n == 1)
+                if (scales[0] == 0) return;
             add(v_, scales, kept, group.x);
         }
 
