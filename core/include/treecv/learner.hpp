@@ -104,8 +104,8 @@ struct Group {
 // `lanes`: how many states it is worth teaching in lockstep; `supervised`: whether it reads y. A learner
 // whose update touches little of a wide state (`journals`) keeps what it overwrites in a journal, where it is
 // given one, and is taken back instead of copied. Calls of an update that mean something (`begin`, `look`,
-// `end`) are optional; see `Feed`. So is `ready(state, scratch)`, which is called before predictions of a
-// state.
+// `end`) are optional; see `Feed`. So are `ready(state, scratch)`, which is called before predictions of a
+// state, and `overflow(state)`, the row at which a number first was not finite.
 template <class L>
 concept Learner =
     requires(const L learner, std::byte* state, const std::byte* read, const typename L::Storage& X,

@@ -249,9 +249,27 @@ T dot(const T* vector, const SparseRow<T>& row) {
     return sum(Block<T>::load(acc));
 }
 
+// Whether all numbers of whole blocks are finite.
 template <class T>
-void add(T* vector, T scale, const SparseRow<T>& row) {
-    for (std::ptrdiff_t j = 0; j < row.size; ++j) vector[row.indices[j]] += scale * row.values[j];
+[[gnu::always_inline]] inline bool finite(const T* vector, std::int64_t width) {
+    Block<T> beyond = Block<T>::all(T(0));
+    for (std::int64_t j = 0; j < width; j += lanes<T>) {
+        const Block<T> numbers = Block<T>::load(vector + j);
+        beyond += numbers - numbers;  // NaN, of infinity and of NaN
+    }
+    return sum(beyond) == 0;
+}
+
+// Whether all numbers that this changed are finite: no later row may read them again.
+template <class T>
+bool add(T* vector, T scale, const SparseRow<T>& row) {
+    T beyond = 0;
+    for (std::ptrdiff_t j = 0; j < row.size; ++j) {
+        T& at = vector[row.indices[j]];
+        at += scale * row.values[j];
+        beyond += at - at;  // NaN, of infinity and of NaN
+    }
+    return beyond == 0;
 }
 
 // The squared distances of points from a row, by the summation rule.

@@ -103,6 +103,8 @@ class Scaled {
         typename Model::template Lockstep<n> model_;
     };
 
+    std::int64_t overflow(const std::byte* state) const { return model_.overflow(state); }
+
     void predict(const std::byte* state, const Row& x, double* out, Scratch& scratch) const {
         model_.predict(state, transformed(state, x, scratch.scaled.data()), out, scratch.model);
     }

@@ -312,7 +312,8 @@ class SGD {
                         if (averaged) journal->keep(states_[0], averaged + x[0].indices[j]);
                     }
                 }
-                treecv::add(v[0], amounts[0], x[0]);
+                if (!treecv::add(v[0], amounts[0], x[0])) [[unlikely]]
+                    overflowed(states_[0], rows_[0]);
             } else {
                 treecv::add<n, T>(v, amounts, x);
             }
@@ -338,6 +339,18 @@ class SGD {
         V rows_{}, skipped_{};  // rows learnt, with the next one; those of this call that were passed over
         V scale_{}, intercept_{};
     };
+
+    // The row at which a number first was not finite; 0: all are. A row's prediction shows what the rows
+    // before did, so after the last one the weights are looked at; of sparse rows those that change are,
+    // every time.
+    std::int64_t overflow(const std::byte* state) const {
+        if (header(state).overflow) return header(state).overflow;
+        if constexpr (!sparse)
+            for (std::int64_t o = 0; o < n_outputs(); ++o)
+                if (!finite(weights_of(output(state, output_bytes(), o)), padding_.width()))
+                    return count(state);
+        return 0;
+    }
 
     // Of each output, <w, x> + intercept; of the averaged weights as soon as there are some. A model of one
     // class has the offset 1 - intercept.

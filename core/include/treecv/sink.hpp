@@ -35,10 +35,11 @@ struct Sink {
     [[gnu::flatten]] void leaf(const L& learner, const std::byte* state, std::int64_t fold, const Data& rows,
                                const Chunks& chunks, typename L::Scratch& scratch, Patience& patience) {
         if (on_state) on_state(fold, state);
-        if (header(state).overflow) {
-            failed[fold] = 1;
-            overflow.meet({fold, header(state).overflow});
-        }
+        if constexpr (requires { learner.overflow(state); })
+            if (const std::int64_t at = learner.overflow(state)) {
+                failed[fold] = 1;
+                overflow.meet({fold, at});
+            }
         const std::int64_t n_outputs = learner.n_outputs();
         if constexpr (requires { learner.ready(state, scratch); })
             if (predictions || n_extra) learner.ready(state, scratch);

@@ -181,8 +181,12 @@ class SGD:
         return np.ascontiguousarray(rows.y, np.float64)
 
     def overflow(self, state: State) -> int:
-        """The row at which a number first was not finite, 0 if all are."""
-        return int(state["overflow"][0])
+        """The row at which a number first was not finite, 0 if all are.
+
+        A row's prediction shows what the rows before did, so after the last one the weights are looked at.
+        """
+        learnt = state[0]
+        return int(learnt["overflow"] or (0 if np.isfinite(learnt["outputs"]["v"]).all() else learnt["count"]))
 
     def update(self, state: State, rows: Rows) -> None:
         """Let `state` learn `rows`, in their order."""
@@ -249,10 +253,11 @@ def _dot(vector: NDArray[Any], x: NDArray[Any], there: Any) -> float:
     return float(sums.dot(met, x))
 
 
-def _add(vector: NDArray[Any], amount: Any, x: NDArray[Any], there: Any) -> None:
-    """The same for vector += amount * x."""
+def _add(vector: NDArray[Any], amount: Any, x: NDArray[Any], there: Any) -> bool:
+    """The same for vector += amount * x; of sparse rows, whether what this changed is finite."""
     place = slice(None) if isinstance(there, slice) else there
     vector[place] += amount * x[place]
+    return isinstance(there, slice) or bool(np.isfinite(vector[place]).all())
 
 
 def _weight(rows: Rows, row: int) -> float:
@@ -313,7 +318,8 @@ class _Call:
         if not np.isfinite(p) and not self.state["overflow"][0]:
             self.state["overflow"] = int(self.state["count"][0]) + self.rows
         amount = one(update * (1 / np.float64(scale)))
-        _add(out["v"], amount, x, step.there)
+        if not _add(out["v"], amount, x, step.there) and not self.state["overflow"][0]:
+            self.state["overflow"] = int(self.state["count"][0]) + self.rows
         if learner.fit_intercept:
             change = update - eta * self.schedule.alpha if learner.classes == 1 else update
             out["intercept"] += change * learner.decay
