@@ -31,7 +31,7 @@ from benchmarks import covertype, guards, machine, store
 from benchmarks.clock import Lap, Timing, interleaved, timed
 from benchmarks.covertype import Data
 from benchmarks.guards import MEGABYTE, Limit, Line, Table
-from treecv import OnePass, Pegasos, cross_val_score, cross_validate, kernels
+from treecv import OnePass, OnlineKMeans, Pegasos, cross_val_score, cross_validate, kernels
 from treecv.adapters import as_learner
 from treecv.adapters.schemas import describe
 from treecv.data import Rows, encode
@@ -260,6 +260,32 @@ def text(table: Table, bench: Bench) -> str:
     return ""
 
 
+def centres(table: Table, bench: Bench) -> str:
+    """K-means over digits."""
+    path = bench.folder / "mnist.npz"
+    if not path.is_file():
+        return f"leave-one-out of k-means: {path.name} is not beside Covertype."
+    X = np.load(path, allow_pickle=False)["X"]
+    X = X.reshape(len(X), -1).astype(np.float32) / 255
+    estimator, once = OnlineKMeans(10), "one native pass"
+    learner, schema = as_learner(estimator, describe(estimator, X, None)), describe(estimator, X, None)
+
+    def walked() -> Lap:
+        result = cross_validate(estimator, X, cv="loo")
+        return Lap(result.record.seconds, -float(result["test_score"].mean()))
+
+    measured = bench.run(
+        {once: lambda: timed(lambda: learner.update(learner.init(schema), Rows(X))), guards.CORE: walked}
+    )
+    for name, timing in measured.items():
+        _add(table, f"k-means, 10 centres, {len(X):,} digits, float32", name, timing)
+    limit = float(np.log2(2 * len(X)))
+    table.limits.append(
+        _at_most("k-means, leave-one-out", limit, "native passes", measured[guards.CORE], measured[once])
+    )
+    return ""
+
+
 def modules(table: Table, bench: Bench) -> str:
     """The extension modules, as they were built."""
     sizes = {}
@@ -273,7 +299,15 @@ def modules(table: Table, bench: Bench) -> str:
     return ""
 
 
-SECTIONS: tuple[Callable[[Table, Bench], str], ...] = (threads, log_loss, seven_classes, pipeline, text, modules)
+SECTIONS: tuple[Callable[[Table, Bench], str], ...] = (
+    threads,
+    log_loss,
+    seven_classes,
+    pipeline,
+    text,
+    centres,
+    modules,
+)
 """What is measured in this process, a function each; what it returns is why something was not."""
 
 

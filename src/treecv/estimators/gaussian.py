@@ -35,7 +35,7 @@ class GaussianDensity(OnePassUnsupervised):
     >>> from treecv import GaussianDensity, cross_val_score
     >>> X, _ = load_iris(return_X_y=True)
     >>> f"{cross_val_score(GaussianDensity(), X, cv='loo').mean():.2f}"
-    '-2.64'
+    '-2.63'
     """
 
     def __init__(self, covariance: str = "full", *, floor: float = 1e-6) -> None:

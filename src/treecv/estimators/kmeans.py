@@ -41,7 +41,7 @@ class OnlineKMeans(OnePassClusters):
     >>> from treecv import OnlineKMeans, cross_val_score
     >>> X, _ = load_iris(return_X_y=True)
     >>> f"{cross_val_score(OnlineKMeans(3), X, cv='loo', order='randomized', seed=0).mean():.1f}"
-    '-0.6'
+    '-1.0'
     """
 
     def __init__(

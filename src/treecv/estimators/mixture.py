@@ -39,7 +39,7 @@ class OnlineGaussianMixture(OnePassClusters):
     >>> from treecv import OnlineGaussianMixture, cross_val_score
     >>> X, _ = load_iris(return_X_y=True)
     >>> f"{cross_val_score(OnlineGaussianMixture(3), X, cv='loo', order='randomized', seed=0).mean():.0f}"
-    '-2'
+    '-3'
     """
 
     def __init__(
