@@ -63,7 +63,7 @@ class Twins:
         self.classes = np.unique(y) if is_classifier(estimator) else None
         self.schema = describe(estimator, X, y, self.classes)
         self.learner = as_learner(estimator, self.schema)
-        assert is_twin(self.learner)
+        assert is_twin(estimator, self.learner)
         self.estimator, self.own = estimator, clone(estimator)
         self.X, self.y, self.state = X, y, self.learner.init(self.schema)
 
@@ -500,7 +500,7 @@ class TestFallbacks:
     def test_are_said(self, reason, estimator):
         X, y = features(), labels(2)
         learner = as_learner(estimator, describe(estimator, X, y, np.unique(y)))
-        assert not is_twin(learner)
+        assert not is_twin(estimator, learner)
         if "early" in reason or "balanced" in reason:  # neither can be trained in parts at all
             return
         result = cross_validate(estimator, X, y, strategy="tree")
@@ -523,8 +523,8 @@ class TestFallbacks:
         X, y = features(), labels(2)
         for estimator in (PLAIN, OnePass(PLAIN), make_pipeline(StandardScaler(), PLAIN)):
             schema = describe(estimator, X, y, np.unique(y))
-            assert is_twin(as_learner(estimator, schema))
-            assert not is_twin(as_learner(estimator, schema, native=False))
+            assert is_twin(estimator, as_learner(estimator, schema))
+            assert not is_twin(estimator, as_learner(estimator, schema, native=False))
             result = cross_validate(estimator, X, y, strategy="tree", native=False)
             assert "partial_fit" not in result.what
 

@@ -29,6 +29,7 @@ from cases import (
 )
 from treecv import LSQSGD, Pegasos, cross_validate, kernels
 from treecv.data import Chunks, Feed, Rows
+from treecv.learner import outputs_of
 from treecv.learners import SGD
 from treecv.order import ORDERS
 from treecv.probes import ExtraRows, Predictions, Sink
@@ -48,8 +49,8 @@ def rows_for(learner, sparse, dtype="float64", n=N, d=7):
 
 def outcome(strategy, learner, feed, threads):
     """All that a run gives."""
-    extra = Rows(feed.rows.X[:3])
-    sink = Sink(feed.k, Predictions.over(feed.rows.n_stored), ExtraRows.over(extra, feed.k))
+    extra, outputs = Rows(feed.rows.X[:3]), outputs_of(learner)
+    sink = Sink(feed.k, Predictions.over(feed.rows.n_stored, outputs), ExtraRows.over(extra, feed.k, outputs))
     counts = strategy.plan(feed, schema_of(feed.rows.X)).run(learner, sink, threads)
     return sink.predictions.values, sink.extra.values, sink.failed, counts, sink.overflow
 
@@ -194,7 +195,7 @@ BITS = """
 import numpy as np
 from cases import DTYPES, LEARNERS, schema_of, sparse_table, table, targets, uneven
 from treecv.data import Chunks, Feed, Rows
-from treecv.learners import SGD, Scaled
+from treecv.learner import outputs_of
 from treecv.order import ORDERS
 from treecv.probes import Predictions, Sink
 from treecv.strategies import Standard, Tree
@@ -206,7 +207,7 @@ for learner in LEARNERS:
             for order in ORDERS:
                 for chunks in (uneven(53, 11), Chunks(53)):
                     for strategy in (Tree(), Standard()):
-                        sink = Sink(chunks.k, Predictions.over(53))
+                        sink = Sink(chunks.k, Predictions.over(53, outputs_of(learner)))
                         feed = Feed(Rows(X, targets(learner, y)), chunks, order, 3)
                         strategy.plan(feed, schema_of(X)).run(learner, sink, 2)
                         bits = sink.predicted.tobytes().hex()
