@@ -250,7 +250,7 @@ class TestFolds:
             ([*OVERLAP[:2], (FIRST[1:], LAST)], "a fold trains on 29 and tests on 30 of 60 rows"),
             ([(LAST, FIRST), (FIRST, LAST + 1)], "fold 1 names row 60, but X has 60 rows: use 0 .. 59"),
             ([(LAST, FIRST - 1), (FIRST, LAST)], "fold 0 names row -1, but X has 60 rows: use 0 .. 59"),
-            ([(LAST, np.r_[FIRST, 0]), (FIRST, LAST)], "fold 0 names a row twice; each must be named once"),
+            ([(LAST, np.r_[FIRST, 0]), (FIRST, LAST)], "fold 0 names a row twice; each must be held out once"),
             ([(LAST, FIRST + 0.5), (FIRST, LAST)], "fold 0 names rows by an array of dtype float64 and shape"),
             ([(["a"], ["b"]), (FIRST, LAST)], "fold 0 names rows by an array of dtype <U1 and shape"),
             ([(LAST, FIRST[:, np.newaxis]), (FIRST, LAST)], r"an array of dtype int64 and shape \(30, 1\); use a one"),

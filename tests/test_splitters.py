@@ -425,7 +425,6 @@ class TestOverlapping:
         with pytest.raises(InputError, match="LeavePOut: its folds hold out some rows several times"):
             cross_validate(Pegasos(), X, y, cv=LeavePOut(3), strategy="tree")
 
-    @pytest.mark.xfail(strict=True, reason="row numbers named twice are refused, also where scikit-learn answers")
     def test_bootstrap_samples_under_auto(self, estimator):
         """A row that is drawn twice is learnt twice."""
         X, y = problem(estimator)
@@ -617,7 +616,6 @@ def test_any_succession_against_from_scratch(drawn, seed):
         assert result.record.counts.row_updates == len(splits[-1][0])
 
 
-@pytest.mark.xfail(strict=True, reason="a chain over training rows listed out of order says that it is exact")
 def test_a_chain_that_calls_itself_exact_gives_what_standard_gives():
     X, y = table(n=30)
     random = np.random.default_rng(0)

@@ -199,7 +199,7 @@ def _iterated(splitter: Any, X: Any, y: Any, n: int, split: dict[str, Any]) -> l
 
 def _is_rest(train: Index, test: Index, n: int) -> bool:
     """Whether a fold trains on all rows but those it tests on."""
-    if len(train) + len(test) != n:
+    if len(train) + len(test) != n or _repeats(train):
         return False
     held_out = np.zeros(n, bool)
     held_out[test] = True
@@ -249,7 +249,8 @@ def _succession(pairs: Iterator[Pair], n: int, name: str) -> Nested:
     for train, test in pairs:
         met.append((train, test))
         new = train[~learnt[train]]
-        if tested[test].any() or np.isin(train, test).any() or len(train) - len(new) != np.count_nonzero(learnt):
+        grows = len(train) - len(new) == np.count_nonzero(learnt) and not _repeats(train)
+        if tested[test].any() or np.isin(train, test).any() or not grows:
             raise Overlap(
                 name,
                 f"fold {len(met) - 1} tests on {len(test)} rows and trains on {len(train)} of {n}; folds must train on "
@@ -268,6 +269,8 @@ def _pair(sides: Any, fold: int, n: int, name: str) -> Pair:
         what = f"{len(sides)} of them" if isinstance(sides, Sequence) else repr(sides)
         raise InputError(f"{name}: fold {fold} must be a pair (train, test) of index arrays, not {what}.")
     train, test = (_indices(side, n, fold, name) for side in sides)
+    if _repeats(test):
+        raise InputError(f"{name}: fold {fold} names a row twice; each must be held out once.")
     if len(test) == 0 or len(train) == 0:
         raise InputError(
             f"{name}: fold {fold} tests on {len(test)} rows and trains on {len(train)} of {n}; it must do both on some."
@@ -286,9 +289,12 @@ def _indices(rows: Any, n: int, fold: int, name: str) -> NDArray[np.int64]:
     outside = named[(named < 0) | (named >= n)]
     if len(outside):
         raise InputError(f"{name}: fold {fold} names row {outside[0]}, but X has {n} rows: use 0 .. {n - 1}.")
-    if len(np.unique(named)) != len(named):
-        raise InputError(f"{name}: fold {fold} names a row twice; each must be named once.")
     return named
+
+
+def _repeats(rows: Index) -> bool:
+    """Whether a row is named more than once."""
+    return len(np.unique(rows)) != len(rows)
 
 
 def _check_some(k: int, before: int, name: str) -> None:

@@ -251,7 +251,7 @@ def check_order(order: str) -> None:
 
 def _fitting(strategy: Strategy, layout: Layout) -> Strategy:
     """A tree over training sets that only grow is a chain."""
-    return Chain() if layout.grows and isinstance(strategy, Tree) else strategy
+    return Chain(getattr(layout, "in_order", True)) if layout.grows and isinstance(strategy, Tree) else strategy
 
 
 def _consistent(X: Any, y: Any) -> tuple[Any, Any]:

@@ -102,6 +102,11 @@ class Nested:
         """The number of folds."""
         return len(self.ends)
 
+    @property
+    def in_order(self) -> bool:
+        """Whether rows are learnt in the order they are stored in."""
+        return bool((np.diff(self.learnt) > 0).all())
+
     def test_rows(self, fold: int) -> Index:
         """The stored rows that a fold holds out."""
         return self.tests[fold]

@@ -13,7 +13,15 @@ from treecv.tree import Node
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Each row is learnt once: the way of time series and learning curves."""
+    """Each row is learnt once: the way of time series and learning curves.
+
+    Parameters
+    ----------
+    in_order : bool
+        Whether rows are learnt in the order they are stored in, as in a training from scratch.
+    """
+
+    in_order: bool = True
 
     name: ClassVar[str] = "chain"
     needs: ClassVar[tuple[str, ...]] = ("init", "update", "predict")
@@ -23,9 +31,9 @@ class Chain:
         return 1.0
 
     def exact(self, learner: Any, order: str = "fixed") -> bool:
-        """Where neither order nor the number of updates matters; the order is that of training from scratch."""
+        """Where neither order nor the number of updates matters, or the order is that of training from scratch."""
         free = bool(getattr(learner, "order_free", False))
-        return free or (order == "fixed" and bool(getattr(learner, "call_free", False)))
+        return free or (self.in_order and order == "fixed" and bool(getattr(learner, "call_free", False)))
 
     def plan(self, feed: Any, schema: Schema) -> "Walk":
         """One walk along the folds."""
