@@ -233,11 +233,11 @@ class Leaves:
     learner: Learner
     feed: Folds
     sink: Sink
-    asked: tuple[Predictions, ...] = field(init=False)
+    asked: list[tuple[Predictions, Callable[[State, Rows], Any]]] = field(init=False)
     overflow: Callable[[State], int] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.asked = self.sink.asked
+        self.asked = [(probe, self._asking(probe.method)) for probe in self.sink.asked]
         self.overflow = getattr(self.learner, "overflow", None)
 
     def leaf(self, fold: int, state: State) -> None:
@@ -259,16 +259,17 @@ class Leaves:
             sink.overflowed(fold, rows)
         if self.asked:
             held_out, where = self.feed.fold(fold), self.feed.where(fold, fold)
-            for probe in self.asked:
-                probe.put(where, self._finite(fold, self._ask(probe.method, state, held_out)))
+            for probe, ask in self.asked:
+                probe.put(where, self._finite(fold, ask(state, held_out)))
         if sink.extra is not None:
             predicted = self._finite(fold, self.learner.predict(state, sink.extra.rows))
             sink.extra.values[0, fold] = predicted[:, np.newaxis] if predicted.ndim == 1 else predicted
 
-    def _ask(self, method: str, state: State, rows: Rows) -> Any:
+    def _asking(self, method: str) -> Callable[[State, Rows], Any]:
         if method == "predict":
-            return self.learner.predict(state, rows)
-        return self.learner.respond(state, rows, method)  # type: ignore[attr-defined]  # a capability
+            return self.learner.predict
+        respond = self.learner.respond  # type: ignore[attr-defined]  # a capability
+        return lambda state, rows: respond(state, rows, method)
 
     def _finite(self, fold: int, predicted: Any) -> NDArray[Any]:
         if isinstance(predicted, list):
