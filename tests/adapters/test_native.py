@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import Perceptron, SGDClassifier, SGDOneClassSVM, SGDRegressor
@@ -254,6 +254,8 @@ class TestAnySettings:
         y = labels(k, seed, n) if k else None if isinstance(estimator, SGDOneClassSVM) else numbers(seed, n)
         X = features(seed, n) * np.logspace(-2, 1, D) + 5
         X[:, 2] = 7  # a constant
+        # Without its own, the intercept stays 1, where the hinge has its kink: there rounding decides.
+        assume(not isinstance(estimator, SGDOneClassSVM) or estimator.fit_intercept)
         conform(make_pipeline(clone(scaler), estimator), X, y, calls=cut(sizes))
 
 
