@@ -521,6 +521,15 @@ class TestFallbacks:
         expected = cross_validate(pipeline, X, y, strategy="tree", native=False)
         np.testing.assert_array_equal(result["test_score"], expected["test_score"])
 
+    def test_parameters_of_fit_that_the_core_does_not_know(self):
+        X, y = features(), labels(2)
+        estimator, weights = make_pipeline(StandardScaler(), PLAIN), np.linspace(0.5, 1.5, len(X))
+        asked = {"params": {"standardscaler__sample_weight": weights}, "cv": 4, "strategy": "tree"}
+        result = cross_validate(estimator, X, y, **asked)
+        assert "by its own `partial_fit`: of `params` it knows the weights of its rows alone" in result.what
+        expected = cross_validate(estimator, X, y, native=False, **asked)
+        np.testing.assert_array_equal(result["test_score"], expected["test_score"])
+
     def test_native_false(self):
         X, y = features(), labels(2)
         for estimator in (PLAIN, OnePass(PLAIN), make_pipeline(StandardScaler(), PLAIN)):
