@@ -1,6 +1,7 @@
 """What README and docs show runs as it is written."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,9 @@ def test_the_values_of_the_variable_are_those_that_the_gate_takes():
 def test_whoever_has_a_twin_is_named(name):
     for page in (NATIVE, (HOME / "README.md").read_text(), (HOME / "CHANGELOG.md").read_text()):
         assert f"`{name}`" in page
+
+
+def test_the_architecture_draws_the_layers_that_the_linter_holds():
+    contract = tomllib.loads((HOME / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    page = (HOME / "docs" / "explanation" / "architecture.md").read_text()
+    assert "```\n" + "\n".join(contract["layers"]) + "\n```\n" in page
