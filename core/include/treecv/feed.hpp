@@ -81,10 +81,46 @@ class Feed {
             side_by_side(all.subspan(begin, std::min<std::size_t>(most, all.size() - begin)));
     }
 
+    // Leave-one-out, one level above the leaves: what each state predicts for either of the chunks first and
+    // first + 1 once it has learnt the other. Nothing is copied or stored.
+    template <class Put>
+    void foresee(const Assignment* nodes, int n, Put put)
+        requires Foresees<L>
+    {
+        if constexpr (most >= 4)
+            for (; n >= 4; n -= 4, nodes += 4) foreseen<4>(nodes, put);
+        for (; n >= 2; n -= 2, nodes += 2) foreseen<2>(nodes, put);
+        if (n) foreseen<1>(nodes, put);
+    }
+
     // The rows of a lesson.
     std::int64_t size(const Lesson& lesson) const { return Stretch(chunks_, lesson).size(); }
 
   private:
+    template <int n, class Put>
+    [[gnu::flatten]] void foreseen(const Assignment* nodes, Put put) {
+        const std::byte* states[n];
+        typename L::Row x[2][n];
+        typename L::Target y[2][n];
+        unrolled<n>([&](auto l) {
+            states[l] = nodes[l].state;
+            unrolled<2>([&](auto side) {
+                const std::int64_t row = rows_.row(nodes[l].first + side);
+                x[side][l] = learner_.row(rows_.X, row);
+                y[side][l] = rows_.y[row];
+            });
+        });
+        unrolled<2>([&](auto side) {
+            double out[n];
+            learner_.template foresee<n>(states, x[1 - side], y[1 - side], x[side], out);
+            unrolled<n>(
+                [&](auto l) { put(nodes[l].first + side, rows_.row(nodes[l].first + side), out[l]); });
+        });
+        counts_.chunk_updates += 2 * n;
+        counts_.row_updates += 2 * n;
+        patience_.spend(2 * n * rows_.X.work(0));
+    }
+
     template <class Sequence>
     struct Pupil {
         std::byte* state;
@@ -242,10 +278,53 @@ class Feed {
         if (together) each<1, fetched>(pupils, begin, from, to);
     }
 
+    template <int n, bool fetched, class Sequence>
+    void each(Pupil<Sequence>* pupils, std::int64_t begin, std::int64_t from, std::int64_t to) {
+        if constexpr (n > 1 && std::is_same_v<Sequence, Plain> && requires { learner_.resident(); }) {
+            const int blocks = learner_.resident();
+            if (blocks == 1) return resident<n, 1>(pupils, begin, from, to);
+            if (blocks == 2) return resident<n, 2>(pupils, begin, from, to);
+            if (blocks == 3) return resident<n, 3>(pupils, begin, from, to);
+            if (blocks == 4) return resident<n, 4>(pupils, begin, from, to);
+        }
+        row_by_row<n, fetched>(pupils, begin, from, to);
+    }
+
+    // States that stay in registers: in portions, as a call would empty those.
+    template <int n, int blocks>
+    [[gnu::flatten]] void resident(const Pupil<Plain>* pupils, std::int64_t begin, std::int64_t from,
+                                   std::int64_t to) {
+        const auto X = rows_.X;
+        const auto* const y = rows_.y;
+        const auto* const end = X.end();
+        std::byte* states[n];
+        Plain rows[n];
+        unrolled<n>([&](auto l) {
+            states[l] = pupils[l].state;
+            rows[l] = pupils[l].rows;
+        });
+        const std::int64_t work = n * X.work(0);
+        while (from < to) {
+            const std::int64_t until = std::min(to, from + portion / work + 1);
+            patience_.spend((until - from) * work);
+            typename L::template Resident<n, blocks> together(learner_, states, from - begin);
+            for (; from < until; ++from) {
+                const typename L::Storage::Value* x[n];
+                typename L::Target targets[n];
+                unrolled<n>([&](auto l) {
+                    x[l] = X.at(rows[l][from]);
+                    targets[l] = y[rows[l][from]];
+                });
+                together.learn(x, targets, end);
+            }
+            together.leave();
+        }
+    }
+
     // Flattened: a call on the way would send the registers of a row through memory.
     template <int n, bool fetched, class Sequence>
-    [[gnu::flatten]] void each(Pupil<Sequence>* pupils, std::int64_t begin, std::int64_t from,
-                               std::int64_t to) {
+    [[gnu::flatten]] void row_by_row(Pupil<Sequence>* pupils, std::int64_t begin, std::int64_t from,
+                                     std::int64_t to) {
         const Data data = rows_;  // a copy, which no store into a state can change
         Group<L, n> group;
         unrolled<n>([&](auto l) { group.states[l] = pupils[l].state; });

@@ -18,6 +18,13 @@
 #define TREECV_REGISTER_BYTES 16
 #endif
 
+#if defined(__AVX512F__) && TREECV_REGISTER_BYTES == 64
+#include <immintrin.h>
+#define TREECV_MASKED_LOADS 1
+#else
+#define TREECV_MASKED_LOADS 0
+#endif
+
 namespace treecv {
 
 inline constexpr std::size_t block_bytes = 64;
@@ -51,6 +58,16 @@ struct Block {
             [&](auto i) { block.part[i] = *reinterpret_cast<const Memory*>(from + i * per_register); });
         return block;
     }
+
+#if TREECV_MASKED_LOADS
+    // The values whose bits are set, and zeros; memory that is not asked for is not touched.
+    [[gnu::always_inline]] static Block load(const T* from, std::uint32_t mask) {
+        if constexpr (sizeof(T) == 4)
+            return {{std::bit_cast<Register>(_mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from))}};
+        else
+            return {{std::bit_cast<Register>(_mm512_maskz_loadu_pd(static_cast<__mmask8>(mask), from))}};
+    }
+#endif
 
     [[gnu::always_inline]] void store(T* to) const {
         unrolled<registers>([&](auto i) { *reinterpret_cast<Memory*>(to + i * per_register) = part[i]; });

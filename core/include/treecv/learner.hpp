@@ -120,6 +120,12 @@ concept Learner =
         learner.predict(read, x, out, scratch);
     };
 
+// A learner that can tell what it would predict after one more row.
+template <class L>
+concept Foresees = requires(const L learner, const std::byte* const (&states)[1],
+                            const typename L::Row (&rows)[1], const typename L::Target (&y)[1],
+                            double (&out)[1]) { learner.template foresee<1>(states, rows, y, rows, out); };
+
 // n states that learn a stretch of rows in lockstep, row by row. A learner that keeps something in registers
 // from row to row has a `Lockstep<n>` of its own. `learnt`: the rows of this call that the states have learnt
 // before.

@@ -94,6 +94,9 @@ class Padding {
         keep_ = Block<T>::load(keep);
     }
 
+    // Whether a row has a block that is completed.
+    bool completes() const { return ragged_; }
+
     // The numbers a state must hold for each feature vector: whole blocks.
     std::int64_t width() const { return (full_ + (ragged_ ? 1 : 0)) * lanes<T>; }
 
@@ -103,19 +106,21 @@ class Padding {
 
     // `end`: one past the last value that may be read.
     [[gnu::always_inline]] Row<T> operator()(const T* values, const T* end) const {
-        Row<T> row{values, full_, constant_, ragged_};
-        if (rest_ == 0) return row;
+        return {values, full_, rest_ > 0 ? last(values, end) : constant_, ragged_};
+    }
+
+    // The block that is completed: what follows in memory belongs to the next row.
+    [[gnu::always_inline]] Block<T> last(const T* values, [[maybe_unused]] const T* end) const {
         const T* rest = values + full_ * lanes<T>;
-        if (end - rest >= lanes<T>) [[likely]] {
-            // What follows belongs to the next row: it is cut off as bits, whatever it holds.
-            row.tail = Block<T>::load(rest) & keep_;
-        } else {
-            alignas(block_bytes) T copy[lanes<T>] = {};
-            std::memcpy(copy, rest, rest_ * sizeof(T));
-            row.tail = Block<T>::load(copy);
-        }
-        row.tail += constant_;
-        return row;
+#if TREECV_MASKED_LOADS
+        return Block<T>::load(rest, (1U << rest_) - 1) + constant_;
+#else
+        if (end - rest >= lanes<T>) [[likely]]  // it is cut off as bits, whatever it holds
+            return (Block<T>::load(rest) & keep_) + constant_;
+        alignas(block_bytes) T copy[lanes<T>] = {};
+        std::memcpy(copy, rest, rest_ * sizeof(T));
+        return Block<T>::load(copy) + constant_;
+#endif
     }
 
   private:
@@ -149,41 +154,15 @@ void gather(const T* X, std::int64_t stride, std::int64_t n_features, const std:
     }
 }
 
-// The whole blocks of n rows of the same width: kept in registers, or read again each time if there are `any`
-// number of them.
-inline constexpr int any = -1;
-
-template <int n, int whole, class T>
-struct Kept {
-    Block<T> blocks[whole][n];
-
-    [[gnu::always_inline]] explicit Kept(const Row<T> (&rows)[n]) {
-        unrolled<whole>([&](auto b) {
-            unrolled<n>([&](auto i) { blocks[b][i] = Block<T>::load(rows[i].values + b * lanes<T>); });
-        });
-    }
-};
+// Dot products of state vectors and rows of the same width, by the summation rule.
 template <int n, class T>
-struct Kept<n, any, T> {
-    explicit Kept(const Row<T> (&)[n]) {}
-};
-
-// Dot products of state vectors and rows, by the summation rule.
-template <int n, int whole, class T>
-[[gnu::always_inline]] inline void dots(const T* const (&vectors)[n], const Kept<n, whole, T>& kept,
-                                        const Row<T> (&rows)[n], T (&out)[n]) {
+[[gnu::always_inline]] inline void dots(const T* const (&vectors)[n], const Row<T> (&rows)[n], T (&out)[n]) {
     Block<T> acc[n];
     unrolled<n>([&](auto i) { acc[i] = Block<T>::all(T(0)); });
-    if constexpr (whole == any)
-        for (std::ptrdiff_t b = 0; b < rows[0].full; ++b)
-            unrolled<n>([&](auto i) {
-                acc[i] +=
-                    Block<T>::load(vectors[i] + b * lanes<T>) * Block<T>::load(rows[i].values + b * lanes<T>);
-            });
-    else
-        unrolled<whole>([&](auto b) {
-            unrolled<n>(
-                [&](auto i) { acc[i] += Block<T>::load(vectors[i] + b * lanes<T>) * kept.blocks[b][i]; });
+    for (std::ptrdiff_t b = 0; b < rows[0].full; ++b)
+        unrolled<n>([&](auto i) {
+            acc[i] +=
+                Block<T>::load(vectors[i] + b * lanes<T>) * Block<T>::load(rows[i].values + b * lanes<T>);
         });
     if (rows[0].ragged)
         unrolled<n>(
@@ -192,23 +171,15 @@ template <int n, int whole, class T>
 }
 
 // vectors += scales * rows.
-template <int n, int whole, class T>
+template <int n, class T>
 [[gnu::always_inline]] inline void add(T* const (&vectors)[n], const T (&scales)[n],
-                                       const Kept<n, whole, T>& kept, const Row<T> (&rows)[n]) {
+                                       const Row<T> (&rows)[n]) {
     Block<T> factor[n];
     unrolled<n>([&](auto i) { factor[i] = Block<T>::all(scales[i]); });
-    if constexpr (whole == any)
-        for (std::ptrdiff_t b = 0; b < rows[0].full; ++b)
-            unrolled<n>([&](auto i) {
-                T* at = vectors[i] + b * lanes<T>;
-                (Block<T>::load(at) + factor[i] * Block<T>::load(rows[i].values + b * lanes<T>)).store(at);
-            });
-    else
-        unrolled<whole>([&](auto b) {
-            unrolled<n>([&](auto i) {
-                T* at = vectors[i] + b * lanes<T>;
-                (Block<T>::load(at) + factor[i] * kept.blocks[b][i]).store(at);
-            });
+    for (std::ptrdiff_t b = 0; b < rows[0].full; ++b)
+        unrolled<n>([&](auto i) {
+            T* at = vectors[i] + b * lanes<T>;
+            (Block<T>::load(at) + factor[i] * Block<T>::load(rows[i].values + b * lanes<T>)).store(at);
         });
     if (!rows[0].ragged) return;
     unrolled<n>([&](auto i) {
@@ -217,14 +188,26 @@ template <int n, int whole, class T>
     });
 }
 
+// Dot products of vectors + scales * z and x, without changing the vectors.
 template <int n, class T>
-[[gnu::always_inline]] inline void dots(const T* const (&vectors)[n], const Row<T> (&rows)[n], T (&out)[n]) {
-    dots(vectors, Kept<n, any, T>(rows), rows, out);
-}
-template <int n, class T>
-[[gnu::always_inline]] inline void add(T* const (&vectors)[n], const T (&scales)[n],
-                                       const Row<T> (&rows)[n]) {
-    add(vectors, scales, Kept<n, any, T>(rows), rows);
+[[gnu::always_inline]] inline void dots_after(const T* const (&vectors)[n], const T (&scales)[n],
+                                              const Row<T> (&z)[n], const Row<T> (&x)[n], T (&out)[n]) {
+    Block<T> acc[n], factor[n];
+    unrolled<n>([&](auto i) {
+        acc[i] = Block<T>::all(T(0));
+        factor[i] = Block<T>::all(scales[i]);
+    });
+    const auto each = [&](auto i, std::ptrdiff_t b, const Block<T>& added,
+                          const Block<T>& read) __attribute__((always_inline)) {
+        acc[i] += (Block<T>::load(vectors[i] + b * lanes<T>) + factor[i] * added) * read;
+    };
+    for (std::ptrdiff_t b = 0; b < x[0].full; ++b)
+        unrolled<n>([&](auto i) {
+            each(i, b, Block<T>::load(z[i].values + b * lanes<T>),
+                 Block<T>::load(x[i].values + b * lanes<T>));
+        });
+    if (x[0].ragged) unrolled<n>([&](auto i) { each(i, x[i].full, z[i].tail, x[i].tail); });
+    sums<n>(acc, out);
 }
 
 template <class T>

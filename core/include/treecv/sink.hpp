@@ -56,6 +56,14 @@ struct Sink {
         }
     }
 
+    // Whether all that is wanted of a leaf is its predictions.
+    bool predicts_only() const { return predictions && !on_state && n_extra == 0; }
+
+    void put(std::int64_t fold, std::int64_t row, double predicted) {
+        predictions[row] = predicted;
+        if (!std::isfinite(predicted)) failed[fold] = 1;
+    }
+
   private:
     void predict(const L& learner, const std::byte* state, std::int64_t fold, const Data& rows,
                  std::int64_t row, double* out, typename L::Scratch& scratch) {

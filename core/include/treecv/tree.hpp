@@ -64,6 +64,7 @@ class Tree {
     // meets the leaves from first to last: then one node walks alone.
     void walk(std::byte* state, std::int64_t first, std::int64_t last) {
         abreast_ = sink_.on_state ? 1 : L::lanes;
+        foreseen_ = Foresees<L> && !feed_.chunks().offsets && sink_.predicts_only();
         if constexpr (L::journals) {
             descend({first, last, state}, false, 1);
         } else {
@@ -97,12 +98,16 @@ class Tree {
     // rest.
     void visit(const Group& all, std::int64_t level, std::int64_t live) {
         counts_.live = std::max(counts_.live, live);
-        Group group;
+        Group group, pairs;
         for (const Node& node : all)
             if (node.leaf())
                 leaf(node);
+            else if (foreseen_ && node.first + 1 == node.last)
+                pairs.add(node);
             else
                 group.add(node);
+        if constexpr (Foresees<L>)
+            if (pairs.size > 0) foresee(pairs);
         if (group.size == 0) return;
         if (2 * group.size <= abreast_) return widen(group, level, live);
         Assignment lessons[L::lanes];
@@ -130,6 +135,18 @@ class Tree {
             }
         feed_.learn({lessons, static_cast<std::size_t>(children.size)});
         visit(children, level + 1, live + group.size);
+    }
+
+    // Both leaves of every node, where a leaf is one row and nobody wants its state.
+    void foresee(const Group& pairs)
+        requires Foresees<L>
+    {
+        Assignment nodes[L::lanes];
+        int n = 0;
+        for (const Node& node : pairs) nodes[n++] = node.lesson(0, node.state);
+        feed_.foresee(nodes, n, [&](std::int64_t fold, std::int64_t row, double predicted) {
+            sink_.put(fold, row, predicted);
+        });
     }
 
     std::byte* copied(const Node& node, std::int64_t level, int lane) {
@@ -179,6 +196,7 @@ class Tree {
     Counts& counts_;
     Arena* arena_ = nullptr;
     int abreast_ = 1;
+    bool foreseen_ = false;  // what the leaves of a pair predict, without making their states
     Journal journal_;
 };
 
