@@ -39,8 +39,10 @@ PUBLIC = [*ESTIMATORS, *FUNCTIONS]
 
 SUPPORTED = {
     "treecv.adapters": [
+        "Exact",
         "as_learner",
         "check_learns_in_parts",
+        "exact_learner",
         "fitted_estimator",
         "is_one_pass",
         "obstacle",
@@ -63,7 +65,21 @@ SUPPORTED = {
     "treecv.learners": ["LSQSGD", "SGD", "Gaussian", "GaussianMixture", "KMeans", "Pegasos", "Scaled"],
     "treecv.model_selection": FUNCTIONS,
     "treecv.report": ["Result"],
-    "treecv.strategies": ["STRATEGIES", "Chain", "Standard", "Strategy", "Tree", "choose", "run"],
+    "treecv.strategies": [
+        "SHORTCUTS",
+        "STRATEGIES",
+        "Candidate",
+        "Chain",
+        "ClosedForm",
+        "Merge",
+        "Standard",
+        "Strategy",
+        "Tree",
+        "candidates",
+        "cheapest",
+        "choose",
+        "run",
+    ],
 }
 
 

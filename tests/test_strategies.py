@@ -51,7 +51,7 @@ def carried_out(strategy, learner, feed):
 
 
 def test_names():
-    assert list(STRATEGIES) == ["auto", "tree", "standard"]
+    assert list(STRATEGIES) == ["auto", "tree", "standard", "merge", "closed_form"]
     assert choose("auto") == choose("tree") == Tree()
     assert choose("standard") == Standard()
     chosen = Standard(folds=(1, 2))
@@ -61,7 +61,9 @@ def test_names():
 
 
 def test_an_unknown_strategy_names_those_that_are_known():
-    with pytest.raises(InputError, match=r"strategy='forest' is not known: use one of \['auto', 'tree', 'standard'\]"):
+    with pytest.raises(
+        InputError, match=r"strategy='forest' is not known: use one of \['auto', 'tree', 'standard', 'merge'"
+    ):
         choose("forest")
 
 
@@ -88,7 +90,7 @@ def test_needs():
 def test_the_stated_cost_is_the_work_that_was_done(strategy, k, learner):
     X, y = table(4 * k, 3)
     _, record = carried_out(strategy, learner, Feed(Rows(X, y), chunks_of([4] * k)))
-    assert record.trainings == pytest.approx(strategy.trainings(k), rel=1e-12)
+    assert record.trainings == pytest.approx(strategy.trainings(None, None, k), rel=1e-12)
     assert record.counts.row_updates == 4 * record.counts.chunk_updates
     if strategy == Tree():
         assert record.counts.chunk_updates == chunk_updates(k)
@@ -170,7 +172,7 @@ def test_no_folds_are_no_work(learner):
     X, y = table(10, 2)
     sink, record = carried_out(Standard(folds=[]), learner, Feed(Rows(X, y), uneven(10, 5)))
     assert np.isnan(sink.predicted).all()
-    assert record.trainings == 0 == Standard(folds=[]).trainings(5)
+    assert record.trainings == 0 == Standard(folds=[]).trainings(None, None, 5)
 
 
 @pytest.mark.parametrize("strategy", [Tree(), Standard()], ids=repr)

@@ -10,9 +10,13 @@ Asked in this order, the first that knows an estimator translates it:
     scikit-learn               whatever has partial_fit, and pipelines of it: in the core if it can train the same
                                (`native`), else through the estimator itself
 
+Where what an estimator's `fit` gives can be had exactly for less than a training a fold, `exact_learner` makes the
+learner that does it.
+
 Learners that go through the estimator take rows `as_given` and have `fitted(state)`, the way back to an estimator.
 """
 
+from treecv.adapters.exact import Exact, exact_learner
 from treecv.adapters.third_party import (
     as_learner,
     check_learns_in_parts,
@@ -23,4 +27,14 @@ from treecv.adapters.third_party import (
     shaped,
 )
 
-__all__ = ["as_learner", "check_learns_in_parts", "fitted_estimator", "is_one_pass", "obstacle", "register", "shaped"]
+__all__ = [
+    "Exact",
+    "as_learner",
+    "check_learns_in_parts",
+    "exact_learner",
+    "fitted_estimator",
+    "is_one_pass",
+    "obstacle",
+    "register",
+    "shaped",
+]

@@ -6,6 +6,7 @@ from typing import Any
 from treecv.adapters import native as twins
 from treecv.adapters import river, scikit_learn, torch
 from treecv.adapters.routing import inside
+from treecv.adapters.steps import steps_of
 from treecv.errors import CapabilityError
 from treecv.learner import Learner, Schema, State
 from treecv.learners import SGD, Scaled
@@ -82,7 +83,7 @@ def fitted_estimator(estimator: Any, learner: Any, state: State, schema: Schema,
     if hasattr(estimator, "__treecv_wraps__"):
         return estimator.__treecv_around__(fitted_estimator(inside(estimator), learner, state, schema, names))
     if hasattr(learner, "fitted"):
-        return learner.fitted(state)
+        return named(learner.fitted(state), names)
     if is_twin(estimator, learner):
         return twins.restored(estimator, learner, state, schema, names)
     if not hasattr(estimator, "__treecv_fitted__"):
@@ -90,9 +91,14 @@ def fitted_estimator(estimator: Any, learner: Any, state: State, schema: Schema,
             f"{type(estimator).__name__} has no `__treecv_fitted__(state, schema)`, which this scorer or "
             "return_estimator needs. Add it, or use a metric that is computed from predictions."
         )
-    fitted = estimator.__treecv_fitted__(state, schema)
+    return named(estimator.__treecv_fitted__(state, schema), names)
+
+
+def named(fitted: Any, names: Any) -> Any:
+    """A fitted estimator that knows the names of its features, if they have any; in a pipeline the first step does."""
     if names is not None:
-        fitted.feature_names_in_ = names
+        _, first = next(steps_of(fitted))
+        first.feature_names_in_ = names
     return fitted
 
 

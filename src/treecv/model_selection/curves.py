@@ -95,7 +95,7 @@ def learning_curve(
             folds = [(random.permutation(train), test) for train, test in folds]
         return [Nested(train, np.minimum(sizes[0], len(train)), [test] * len(sizes[0])) for train, test in folds]
 
-    def job(estimator: Any) -> Job:
+    def job(estimator: Any, options: Options = options) -> Job:
         routed = _routed("learning_curve", estimator, cv, params, groups, scoring)
         return prepare(estimator, X, y, lambda X, y, *_: cut(X, y, routed), routed, options)
 
@@ -187,7 +187,7 @@ def validation_curve(
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
     folds: list[list[Layout]] = []
 
-    def job(estimator: Any) -> Job:
+    def job(estimator: Any, options: Options = options) -> Job:
         routed = _routed("validation_curve", estimator, cv, params, groups, scoring)
 
         def once(*data: Any) -> list[Layout]:

@@ -8,7 +8,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,13 +37,15 @@ from treecv.data import Chunks
 from treecv.errors import CapabilityError, InputError
 from treecv.estimators import OnePass
 from treecv.model_selection.folds import Overlap
-from treecv.model_selection.job import Job, Options
+from treecv.model_selection.job import Aside, Job, Options
 from treecv.model_selection.leaves import Wanted
 from treecv.model_selection.pooled import answers_of, pooled_scores, responses_needed
 from treecv.model_selection.scoring import as_scorers, check_sizes
+from treecv.model_selection.shortcuts import cheaper, forced, shortcut
 from treecv.probes import Predictions
 from treecv.records import ELSEWHERE, Counts, Record
 from treecv.report import Result
+from treecv.strategies import SHORTCUTS
 from treecv.tree import chunk_updates
 
 log = logging.getLogger("treecv")
@@ -77,25 +79,50 @@ class Elsewhere:
 
 
 def enter(
-    estimator: Any, strategy: Any, cv: Any, options: Options, prepare: Callable[[Any], Job], data: tuple[Any, ...]
+    estimator: Any,
+    strategy: Any,
+    cv: Any,
+    options: Options,
+    prepare: Callable[[Any, Options], Job],
+    data: tuple[Any, ...],
+    asked: Callable[[], frozenset[str]] | None = None,
 ) -> "Job | Elsewhere":
     """The job of this call, or where else it is done.
 
-    `prepare(estimator)` makes the job; it finds out whether the folds are of use. `data` are X, y and groups.
+    `prepare(estimator, options)` makes the job; it finds out whether the folds are of use. `data` are X, y and groups.
+    `asked` says what is wanted of the models, where shortcuts are of use.
     """
     if isinstance(estimator, type):
         raise CapabilityError(f"{estimator.__name__} is a class: pass an instance of it, {estimator.__name__}().")
-    auto = isinstance(strategy, str) and strategy == "auto"
-    if auto and not is_one_pass(estimator):
+    one_pass = is_one_pass(estimator)
+    if isinstance(options.strategy, SHORTCUTS):
+        return forced(estimator, replace(options, exact=not one_pass), prepare, asked)
+    if options.auto and not one_pass:
+        if asked and options.native and not hasattr(cv, "__next__"):
+            job = shortcut(estimator, replace(options, exact=True), prepare, asked)
+            if job is not None:
+                return job
         return Elsewhere(estimator, known(cv), _hint(estimator, known(cv), *data))
     check_learns_in_parts(estimator)
     try:
-        return prepare(estimator)
+        job = prepare(estimator, options)
+        return cheaper(job, asked()) if options.auto and asked else job
     except Overlap as overlap:
-        if auto or options.strategy.name == "standard":
+        if options.auto or options.strategy.name == "standard":
             order = options.order
-            return Elsewhere(estimator if hasattr(estimator, "fit") and auto else wrapped(estimator, order), overlap.cv)
+            plain = hasattr(estimator, "fit") and options.auto
+            return Elsewhere(estimator if plain else wrapped(estimator, order), overlap.cv)
         raise
+
+
+def left(job: Job, cv: Any, aside: Aside) -> Elsewhere:
+    """Where a call is done that a shortcut has left: over the same folds, if those are drawn at random."""
+    log.info("scikit-learn's function takes over from strategy=%r: %s", job.options.strategy.name, aside)
+    drawn = getattr(cv, "random_state", 0)
+    if drawn is not None and isinstance(drawn, int | np.integer):
+        return Elsewhere(job.estimator, known(cv))
+    folds = [(layout.train_rows(fold), layout.test_rows(fold)) for layout in job.layouts for fold in range(layout.k)]
+    return Elsewhere(job.estimator, folds)
 
 
 def wrapped(estimator: Any, order: str) -> Any:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
+from sklearn.model_selection import cross_validate
 
 from treecv.adapters.routing import inside
 from treecv.adapters.third_party import is_twin
 from treecv.errors import InputError
 from treecv.learner import outputs_of
-from treecv.model_selection.job import Job, settle
+from treecv.model_selection.job import Aside, Job, settle
 from treecv.model_selection.layouts import Layout
 from treecv.model_selection.leaves import Visitor, Wanted, in_order, unscored
 from treecv.model_selection.pooled import answers_of, pooled_scores, responses_needed
@@ -95,7 +96,7 @@ def check_limits(job: Job, wanted: Wanted) -> None:
     for layout in job.layouts:
         if not wanted.pooled:
             check_sizes(wanted.scorers, layout.held_out()[1])
-        objects = wanted.train_score or wanted.estimator or (visiting and not wanted.pooled)
+        objects = wanted.train_score or wanted.estimator or (visiting and not wanted.pooled and not job.options.exact)
         if objects and layout.k > job.options.max_objects:
             raise InputError(
                 f"{layout.k} folds would need {layout.k} fitted estimators, for their training scores, themselves, or "
@@ -107,9 +108,12 @@ def check_limits(job: Job, wanted: Wanted) -> None:
 def _evaluated(job: Job, part: int, wanted: Wanted, strategy: Strategy | None = None) -> Evaluation:
     layout = job.layouts[part]
     visitor = Visitor(job.alone, layout, wanted)
-    sink = _sink(job, layout, wanted, visitor)
+    by_answers = job.options.exact and visitor.needs_answers_alone
+    sink = _sink(job, layout, wanted, None if by_answers else visitor)
     record = job.run(part, sink, strategy)
     failed = settle(sink, wanted.error_score)
+    if by_answers:
+        _ask(job, visitor, sink)
     if visitor.needed:
         visitor.settle(failed)
     begin = time.perf_counter()
@@ -126,14 +130,25 @@ def _evaluated(job: Job, part: int, wanted: Wanted, strategy: Strategy | None = 
     return Evaluation(record, in_order(columns, wanted.scorers), seconds, sink)
 
 
-def _sink(job: Job, layout: Layout, wanted: Wanted, visitor: Visitor) -> Sink:
+def _ask(job: Job, visitor: Visitor, sink: Sink) -> None:
+    """Score fold after fold by what their models say of the rows they have not seen."""
+    if job.options.auto and np.isneginf(sink.predicted).any():
+        raise Aside("a class is in no training row of some fold, and its model knows less than the others")
+    methods = responses_needed(job.estimator, [scorer for scorer in visitor.wanted.scorers if not scorer.vectorised])
+    answers = {method: job.answer(sink.predicted, method) for method in methods}
+    visitor.ask(answers_of(job.estimator, job.schema.classes, answers))
+    if job.options.auto and visitor.lost:
+        raise Aside(f"a scorer failed on fold {visitor.lost[0].fold}")
+
+
+def _sink(job: Job, layout: Layout, wanted: Wanted, visitor: Visitor | None) -> Sink:
     n = job.schema.n_rows
     needed = wanted.predictions or any(scorer.vectorised for scorer in wanted.scorers)
     responses = responses_needed(job.estimator, wanted.scorers) if wanted.pooled else []
     first = _probe(job, n, "predict") if needed or "predict" in responses or not job.as_given else None
     others = [name for name in responses if name != "predict"] if job.as_given else []
     further = tuple(_probe(job, n, name) for name in others)
-    return Sink(layout.k, first, states=visitor if visitor.needed else None, further=further)
+    return Sink(layout.k, first, states=visitor if visitor and visitor.needed else None, further=further)
 
 
 def _probe(job: Job, n: int, method: str) -> Predictions:
@@ -187,13 +202,32 @@ def checked(job: Job, wanted: Wanted, columns: Mapping[str, Any], m: int) -> Che
     only = replace(wanted, train_score=False, estimator=False, pooled=False, predictions=True)
     if all(scorer.vectorised is None for scorer in wanted.scorers):
         only = replace(only, predictions=wanted.predictions)
+    if job.options.exact:
+        return Check(tuple(folds.tolist()), _differences(_by_fit(job, wanted, folds), columns, folds), None)
     scratch = _evaluated(job, 0, only, Standard(folds.tolist()))
-    differences = {
-        name: float(np.nanmean(np.abs(column[folds] - columns[name][folds])))
-        for name, column in scratch.columns.items()
-        if name.startswith("test_") and name in columns and len(columns[name]) >= layout.k
-    }
+    found = {name: column[folds] for name, column in scratch.columns.items() if len(column) == layout.k}
+    differences = _differences(found, columns, folds)
     return Check(tuple(folds.tolist()), differences, _agreement(job, layout, folds, scratch.sink, columns))
+
+
+def _differences(
+    found: Mapping[str, NDArray[np.float64]], columns: Mapping[str, Any], folds: NDArray[np.int64]
+) -> dict[str, float]:
+    """For each score, how far on average what was found again for some folds is from the columns."""
+    shared = [name for name in found if name.startswith("test_") and len(columns.get(name, ())) > folds.max()]
+    return {name: float(np.nanmean(np.abs(found[name] - columns[name][folds]))) for name in shared}
+
+
+def _by_fit(job: Job, wanted: Wanted, folds: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    """The scores that scikit-learn gives these folds of the first layout."""
+    layout, weights = job.layouts[0], job.rows.weights
+    cv = [(layout.train_rows(fold), layout.test_rows(fold)) for fold in folds.tolist()]
+    scoring = {scorer.name: scorer.call for scorer in wanted.scorers}
+    params = None if weights is None else {"sample_weight": weights}
+    scores: dict[str, NDArray[np.float64]] = cross_validate(
+        job.estimator, job.X, job.y, cv=cv, scoring=scoring, params=params, error_score=wanted.error_score
+    )
+    return scores
 
 
 def _agreement(

@@ -10,17 +10,18 @@ from joblib import Parallel
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, column_or_1d, get_tags, indexable
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _get_feature_names, _num_samples
 
-from treecv.adapters import as_learner, fitted_estimator
+from treecv.adapters import Exact, as_learner, exact_learner, fitted_estimator
 from treecv.adapters.routing import inside
 from treecv.adapters.schemas import describe, shape_of
 from treecv.adapters.third_party import answered, is_twin, remark, weights_name
 from treecv.data import Rows, encode, numbers
 from treecv.data.rows import nonfinite, readable
-from treecv.errors import InputError, UpdateError
+from treecv.errors import CapabilityError, InputError, UpdateError
 from treecv.learner import Learner, Schema, State
 from treecv.model_selection.layouts import Layout
 from treecv.model_selection.lines import outside
@@ -41,6 +42,8 @@ class Options:
     native: bool = True
     pool: Parallel | None = None
     max_objects: int = 10_000
+    auto: bool = False
+    exact: bool = False  # train by what gives the same as the estimator's `fit`
 
     @classmethod
     def of(cls, estimator: Any, strategy: Any, order: str | None, seed: int | None, **rest: Any) -> "Options":
@@ -49,7 +52,8 @@ class Options:
             order = estimator.order if hasattr(estimator, "__treecv_wraps__") else "fixed"
         check_order(order)
         _check_seed(seed)
-        return cls(choose(strategy), order, seed, **rest)
+        auto = isinstance(strategy, str) and strategy == "auto"
+        return cls(choose(strategy), order, seed, auto=auto, **rest)
 
     def settled(self, learner: Learner) -> "Options":
         """The same with the learner's own wishes, and with a seed: a new one, if none is given but needed."""
@@ -60,6 +64,10 @@ class Options:
             drawn = order != "fixed" or getattr(learner, "draws", False)
             seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0]) if drawn else 0
         return replace(self, order=order, seed=seed)
+
+
+class Aside(Exception):  # noqa: N818 - nothing is wrong
+    """A shortcut cannot give what was asked for after all, and whoever chose it by itself leaves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +101,13 @@ class Job:
         feed = layout.feed(rows, order=options.order, seed=self.seed, repetition=part, draws=draws)
         everywhere = getattr(strategy, "folds", None) is None and layout.is_partition
         shown = everywhere and getattr(self.learner, "shows_nonfinite", False)
-        if not shown:
+        if not shown and not self.options.exact:  # which was looked at when it was chosen
             self.check_finite()
         record = run(strategy, self.learner, self.schema, feed, sink, options.pool)
         if shown and sink.failed.any():
             self.check_finite()
+        if self.options.exact and self.options.auto and sink.failed.any():
+            raise Aside(f"fold {int(sink.failed.argmax())} has no model")
         return replace(record, remark=self.remark) if self.remark else record
 
     @property
@@ -159,6 +169,12 @@ class Job:
         """
         if self.as_given:
             return values
+        if isinstance(self.learner, Exact):
+            lost = np.isnan(values) if values.ndim == 1 else np.isnan(values).any(axis=1)
+            said: NDArray[Any] = self.learner.answered(method, np.where(np.isnan(values), 0.0, values))
+            if said.dtype.kind == "f":
+                said[lost] = np.nan
+            return said
         if is_twin(self.estimator, self.learner):
             good = np.isfinite(values) if values.ndim == 1 else np.isfinite(values).all(axis=1)
             answer: NDArray[Any] = answered(self.estimator, self.schema, method, np.nan_to_num(values))
@@ -184,7 +200,7 @@ def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, opt
     classes, codes = _classes(estimator, y)
     schema = describe(estimator, X, y, classes)
     native = options.native
-    learner: Any = as_learner(estimator, schema, native=native)
+    learner: Any = _learner(estimator, schema, native, options)
     if is_twin(estimator, learner) and set(routed.fit) - {
         weights_name(estimator)
     }:  # the core knows weights of rows alone
@@ -200,11 +216,25 @@ def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, opt
         target = codes if codes is not None or not _supervised(learner) else numbers(y)
         rows = Rows(features, target, weights)
         schema = replace(schema, n_features=features.shape[1], dtype=features.dtype.name)
-        learner = as_learner(estimator, schema, native=native)
-        learner.init(schema)  # complains about data that this learner cannot learn
+        learner = _learner(estimator, schema, native, options)
+        if hasattr(learner, "init"):
+            learner.init(schema)  # complains about data that this learner cannot learn
     layouts = lay_out(X, y, codes, schema.n_rows)
-    said = remark(estimator, learner, schema, options.native)
+    said = "" if options.exact else remark(estimator, learner, schema, options.native)
     return Job(estimator, learner, schema, X, y, rows, layouts, options.settled(learner), routed.score, said)
+
+
+def _learner(estimator: Any, schema: Schema, native: bool, options: Options) -> Any:
+    """What trains this estimator: in one pass, or exactly as its `fit` does."""
+    if not options.exact:
+        return as_learner(estimator, schema, native=native)
+    found = exact_learner(estimator, schema)
+    if isinstance(found, str):
+        raise CapabilityError(
+            f"strategy={options.strategy.name!r} cannot give what {type(estimator).__name__}.fit would: {found}. Use "
+            "strategy='auto', which takes it where it can, or 'tree' for an estimator with partial_fit."
+        )
+    return found
 
 
 def settle(sink: Sink, error_score: Any) -> NDArray[np.bool_]:
@@ -302,6 +332,8 @@ def _supervised(learner: Any) -> bool:
 def _weights(estimator: Any, learner: Any, params: dict[str, Any], n: int) -> NDArray[np.float64] | None:
     """The weights of rows, for a learner of the core."""
     name = weights_name(estimator) if is_twin(estimator, learner) else ""
+    if isinstance(learner, Exact) and getattr(learner, "weighs", False) and not isinstance(estimator, Pipeline):
+        name = "sample_weight"
     weights = params.pop(name, None)
     if params:
         raise InputError(
@@ -374,7 +406,10 @@ def checked_data(estimator: Any, X: Any, y: Any, learner: Any = None) -> tuple[A
         )
     except (ValueError, TypeError) as error:
         raise type(error)(f"{error} {_cure(error)}".strip()) from error
-    return readable(X), None if y is None else column_or_1d(np.asarray(y), warn=True)
+    several = getattr(learner, "several_targets", False) and len(shape_of(y)) == 2 and shape_of(y)[1] > 1
+    if y is None or several:
+        return readable(X), None if y is None else np.asarray(y)
+    return readable(X), column_or_1d(np.asarray(y), warn=True)
 
 
 _TIMES = "give times as numbers, such as days since the first one."

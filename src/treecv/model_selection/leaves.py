@@ -77,6 +77,21 @@ class Visitor:
         asked = not wanted.pooled and not all(scorer.vectorised for scorer in wanted.scorers)
         return wanted.train_score or wanted.estimator or asked
 
+    @property
+    def needs_answers_alone(self) -> bool:
+        """Whether all of it can be had from what the models say of the rows they have not seen."""
+        wanted = self.wanted
+        made = all(scorer.made_of_predictions for scorer in wanted.scorers)
+        return self.needed and made and not (wanted.train_score or wanted.estimator)
+
+    def ask(self, answers: Any) -> None:
+        """Score all folds by an estimator that answers for the rows whose numbers it is given."""
+        begin = time.perf_counter()
+        for fold in range(self.layout.k):
+            rows = self.layout.test_rows(fold)
+            self._call(fold, "test", answers, (rows, _safe_indexing(self.job.y, rows)), rows)
+        self.seconds += time.perf_counter() - begin
+
     def take(self, fold: int, state: State) -> None:
         """Score the model of a fold."""
         begin = time.perf_counter()
@@ -127,14 +142,15 @@ class Visitor:
         return self.wanted.sides[1:] if computed else self.wanted.sides
 
     def _score(self, fold: int, side: str, fitted: Any) -> None:
-        scorers = [scorer for scorer in self.wanted.scorers if side in self._sides(scorer)]
-        if not scorers:
+        if not any(side in self._sides(scorer) for scorer in self.wanted.scorers):
             return
         rows = self.layout.test_rows(fold) if side == "test" else self.layout.train_rows(fold)
         X, y = _safe_indexing(self.job.X, rows), None if self.job.y is None else _safe_indexing(self.job.y, rows)
+        self._call(fold, side, fitted, (X,) if y is None else (X, y), rows)
+
+    def _call(self, fold: int, side: str, fitted: Any, data: tuple[Any, ...], rows: NDArray[np.int64]) -> None:
         params = _check_method_params(self.job.X, self.job.score_params, rows)
-        data = (X,) if y is None else (X, y)
-        for scorer in scorers:
+        for scorer in (scorer for scorer in self.wanted.scorers if side in self._sides(scorer)):
             try:
                 self._put(fold, side, scorer, scorer.call(fitted, *data, **scorer.own(params)))
             except Exception as error:  # a scorer that fails on one fold leaves the others alone

@@ -138,6 +138,11 @@ class Scorer:
         return asked
 
     @property
+    def made_of_predictions(self) -> bool:
+        """Whether what the estimator says of the rows is all that this needs."""
+        return self.vectorised is not None or hasattr(self.call, "_score_func")
+
+    @property
     def needs_several_rows(self) -> bool:
         """Whether the metric means nothing for a single row."""
         return self.vectorised is r2 or getattr(self.call, "_score_func", None) in _OF_SEVERAL_ROWS
@@ -163,6 +168,12 @@ def as_scorers(estimator: Any, scoring: Any, *, called: bool = False) -> list[Sc
     """
     scorers = _as_scorers(estimator, scoring)
     return [replace(scorer, vectorised=None) for scorer in scorers] if called else scorers
+
+
+def needs_of(estimator: Any, scoring: Any, *, models: bool = False, pooled: bool = False) -> frozenset[str]:
+    """What scores are made of: "predictions", and "models" where a scorer asks for more."""
+    made = pooled or all(scorer.made_of_predictions for scorer in as_scorers(estimator, scoring))
+    return frozenset({"predictions"} if made and not models else {"predictions", "models"})
 
 
 def _as_scorers(estimator: Any, scoring: Any) -> list[Scorer]:

@@ -13,14 +13,14 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from treecv.adapters import shaped
 from treecv.errors import InputError
 from treecv.model_selection import elsewhere
-from treecv.model_selection.elsewhere import Elsewhere, enter
+from treecv.model_selection.elsewhere import enter, left
 from treecv.model_selection.evaluation import checked, collected, evaluate
 from treecv.model_selection.folds import lay_out
-from treecv.model_selection.job import Job, Options, prepare
+from treecv.model_selection.job import Aside, Job, Options, prepare
 from treecv.model_selection.layouts import Indices, test_rows, train_rows
 from treecv.model_selection.leaves import Wanted, unscored
 from treecv.model_selection.routing import route
-from treecv.model_selection.scoring import as_scorers
+from treecv.model_selection.scoring import as_scorers, needs_of
 from treecv.records import Record
 from treecv.report import Result
 from treecv.strategies import Strategy
@@ -126,17 +126,32 @@ def cross_validate(
     estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
-    job = _job("cross_validate", X, y, groups, cv, params, options, scoring)
-    way = enter(estimator, strategy, cv, options, job, (X, y, groups))
+    job = _job("cross_validate", X, y, groups, cv, params, scoring)
     shown = (error_score, return_train_score, return_estimator, _pooled(aggregate), return_predictions)
-    if isinstance(way, Elsewhere):
-        arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
-        needed = as_scorers(estimator, scoring) if shown[3] else []
-        wanted = Wanted(needed, *shown)
-        return elsewhere.cross_validated(
-            way, X, y, wanted, scoring, return_indices, arguments | {"pre_dispatch": pre_dispatch}
-        )
-    wanted = Wanted(as_scorers(estimator, scoring, called=way.calls_scorers and not shown[3]), *shown)
+
+    def asked() -> frozenset[str]:
+        return needs_of(estimator, scoring, models=return_train_score or return_estimator, pooled=shown[3])
+
+    way = enter(estimator, strategy, cv, options, job, (X, y, groups), asked)
+    if isinstance(way, Job):
+        try:
+            return _found(way, scoring, shown, check_folds, return_indices, verbose)
+        except Aside as aside:
+            way = left(way, cv, aside)
+    arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
+    needed = as_scorers(estimator, scoring) if shown[3] else []
+    wanted = Wanted(needed, *shown)
+    return elsewhere.cross_validated(
+        way, X, y, wanted, scoring, return_indices, arguments | {"pre_dispatch": pre_dispatch}
+    )
+
+
+def _found(
+    way: Job, scoring: Any, shown: tuple[Any, ...], check_folds: int, return_indices: bool, verbose: int
+) -> Result:
+    """A result of our own work."""
+    _, _, return_estimator, pooled, _ = shown
+    wanted = Wanted(as_scorers(way.estimator, scoring, called=way.calls_scorers and not pooled), *shown)
     record, columns, score_seconds = evaluate(way, wanted)
     check = checked(way, wanted, columns, check_folds) if check_folds else None
     _say(record, columns, verbose)
@@ -193,21 +208,31 @@ def cross_val_score(
     estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
-    job = _job("cross_val_score", X, y, groups, cv, params, options, scoring)
-    way = enter(estimator, strategy, cv, options, job, (X, y, groups))
-    if isinstance(way, Elsewhere):
-        arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
-        arguments |= {"pre_dispatch": pre_dispatch}
-        if not _pooled(aggregate):
-            elsewhere.check_folds_suit(way, X, scoring)
-            theirs: NDArray[np.float64] = way.call(
-                "cross_val_score", X, y, scoring=scoring, error_score=error_score, **arguments
-            )
-            return theirs
-        wanted = Wanted(as_scorers(estimator, scoring), error_score, pooled=True)
-        return elsewhere.cross_validated(way, X, y, wanted, scoring, False, arguments)["test_score"]  # type: ignore[no-any-return]
+    job = _job("cross_val_score", X, y, groups, cv, params, scoring)
     pooled = _pooled(aggregate)
-    scorers = as_scorers(estimator, scoring, called=way.calls_scorers and not pooled)
+    way = enter(
+        estimator, strategy, cv, options, job, (X, y, groups), lambda: needs_of(estimator, scoring, pooled=pooled)
+    )
+    if isinstance(way, Job):
+        try:
+            return _scores(way, scoring, error_score, pooled, verbose)
+        except Aside as aside:
+            way = left(way, cv, aside)
+    arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
+    arguments |= {"pre_dispatch": pre_dispatch}
+    if not pooled:
+        elsewhere.check_folds_suit(way, X, scoring)
+        theirs: NDArray[np.float64] = way.call(
+            "cross_val_score", X, y, scoring=scoring, error_score=error_score, **arguments
+        )
+        return theirs
+    wanted = Wanted(as_scorers(estimator, scoring), error_score, pooled=True)
+    return elsewhere.cross_validated(way, X, y, wanted, scoring, False, arguments)["test_score"]  # type: ignore[no-any-return]
+
+
+def _scores(way: Job, scoring: Any, error_score: Any, pooled: bool, verbose: int) -> NDArray[np.float64]:
+    """Scores of our own work."""
+    scorers = as_scorers(way.estimator, scoring, called=way.calls_scorers and not pooled)
     wanted = Wanted(scorers, error_score, pooled=pooled)
     record, columns, _ = evaluate(way, wanted)
     if "test_score" not in columns:
@@ -255,33 +280,39 @@ def cross_val_predict(
     estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool)
-    job = _job("cross_val_predict", X, y, groups, cv, params, options)
-    way = enter(estimator, strategy, cv, options, job, (X, y, groups))
-    if isinstance(way, Elsewhere):
-        arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
-        theirs: NDArray[Any] = way.call(
-            "cross_val_predict", X, y, pre_dispatch=pre_dispatch, method=method, **arguments
-        )
-        return theirs
+    job = _job("cross_val_predict", X, y, groups, cv, params)
+    way = enter(estimator, strategy, cv, options, job, (X, y, groups), lambda: frozenset({"predictions"}))
+    if isinstance(way, Job):
+        try:
+            return _answers(way, method, verbose)
+        except Aside as aside:
+            way = left(way, cv, aside)
+    arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
+    theirs: NDArray[Any] = way.call("cross_val_predict", X, y, pre_dispatch=pre_dispatch, method=method, **arguments)
+    return theirs
+
+
+def _answers(way: Job, method: str, verbose: int) -> NDArray[Any]:
+    """Answers of our own work."""
     if len(way.layouts) > 1 or not way.layouts[0].is_partition:
         raise InputError(
             "cross_val_predict only works for partitions: the folds must hold out every row once. Use cross_validate "
             "with return_predictions=True for others."
         )
-    left_out = unscored(options.strategy, way.layouts[0].k)
+    left_out = unscored(way.options.strategy, way.layouts[0].k)
     if len(left_out):
         raise InputError(
-            f"{options.strategy!r} leaves fold {left_out[0]} out: cross_val_predict needs a model of every fold."
+            f"{way.options.strategy!r} leaves fold {left_out[0]} out: cross_val_predict needs a model of every fold."
         )
     record, values = collected(way, method)
     _say(record, {}, verbose)
     return values
 
 
-def _job(caller: str, X: Any, y: Any, groups: Any, cv: Any, params: Any, options: Options, scoring: Any = None) -> Any:
+def _job(caller: str, X: Any, y: Any, groups: Any, cv: Any, params: Any, scoring: Any = None) -> Any:
     """What makes the job of an estimator."""
 
-    def made(estimator: Any) -> Job:
+    def made(estimator: Any, options: Options) -> Job:
         scorers = None
         if caller != "cross_val_predict" and _routing_enabled():
             scorers = check_scoring(estimator, scoring)

@@ -41,12 +41,18 @@ class Result(dict[str, Any]):
         folds = f"{record.k} folds of {record.n_rows} rows"
         if record.strategy == ELSEWHERE:
             return f"The score of `fit`; {folds}, each fold's model trained from scratch by scikit-learn."
+        if record.strategy in _EXACTLY:
+            return f"The score of `fit`; {folds}, {_EXACTLY[record.strategy]}. {record.remark}".strip()
         how, learnt = _HOW[record.strategy], dict(_LEARNT[record.strategy])
         order = learnt.get(record.order, "in an order drawn anew for each update")
         remark = f" {record.remark}" if record.remark else ""
         return f"The score of one pass over the training rows, {order}; {folds}, {how}.{remark}"
 
 
+_EXACTLY = {
+    "merge": "the statistics of each taken from those of the whole",
+    "closed_form": "what each fold's model predicts computed from one training on all rows",
+}
 _HOW = {
     "standard": "each fold's model trained from scratch",
     "tree": "models that share training rows share their training",

@@ -17,10 +17,27 @@ from treecv.learner import Learner, Schema, missing, require
 from treecv.probes import Sink
 from treecv.records import Record
 from treecv.strategies.chain import Chain
+from treecv.strategies.choosing import SHORTCUTS, Candidate, candidates, cheapest
+from treecv.strategies.closed_form import ClosedForm
+from treecv.strategies.merge import Merge
 from treecv.strategies.standard import Standard
 from treecv.strategies.tree import Tree
 
-__all__ = ["STRATEGIES", "Chain", "Standard", "Strategy", "Tree", "choose", "run"]
+__all__ = [
+    "SHORTCUTS",
+    "STRATEGIES",
+    "Candidate",
+    "Chain",
+    "ClosedForm",
+    "Merge",
+    "Standard",
+    "Strategy",
+    "Tree",
+    "candidates",
+    "cheapest",
+    "choose",
+    "run",
+]
 
 
 class Plan(threads.Plan, workers.Plan, Protocol):
@@ -38,8 +55,12 @@ class Strategy(Protocol):
     def needs(self) -> tuple[str, ...]:
         """The capabilities it needs of a learner, in the words of `learner.missing`."""
 
-    def trainings(self, k: int) -> float:
-        """The cost for k folds, in passes over all rows."""
+    @property
+    def gives(self) -> frozenset[str]:
+        """What can be had of the folds: "predictions" at their rows, or the "models" themselves."""
+
+    def trainings(self, learner: Any, schema: Schema, k: int) -> float:
+        """The cost for k folds, in trainings of all rows."""
 
     def exact(self, learner: Any, order: str = "fixed") -> bool:
         """Whether the scores equal those of training each fold from scratch."""
@@ -48,7 +69,13 @@ class Strategy(Protocol):
         """The work, for an engine."""
 
 
-STRATEGIES: dict[str, Callable[[], Strategy]] = {"auto": Tree, "tree": Tree, "standard": Standard}
+STRATEGIES: dict[str, Callable[[], Strategy]] = {
+    "auto": Tree,
+    "tree": Tree,
+    "standard": Standard,
+    "merge": Merge,
+    "closed_form": ClosedForm,
+}
 
 
 def choose(strategy: "str | Strategy") -> Strategy:

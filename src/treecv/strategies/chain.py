@@ -25,8 +25,9 @@ class Chain:
 
     name: ClassVar[str] = "chain"
     needs: ClassVar[tuple[str, ...]] = ("init", "update", "predict")
+    gives: ClassVar[frozenset[str]] = frozenset({"predictions", "models"})
 
-    def trainings(self, k: int) -> float:
+    def trainings(self, learner: Any, schema: Schema, k: int) -> float:
         """One pass."""
         return 1.0
 

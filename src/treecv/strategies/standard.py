@@ -27,8 +27,9 @@ class Standard:
 
     name: ClassVar[str] = "standard"
     needs: ClassVar[tuple[str, ...]] = ("init", "update", "predict")
+    gives: ClassVar[frozenset[str]] = frozenset({"predictions", "models"})
 
-    def trainings(self, k: int) -> float:
+    def trainings(self, learner: Any, schema: Schema, k: int) -> float:
         """Each fold learns all rows but a k-th."""
         return (k if self.folds is None else len(self.folds)) * (1 - 1 / k)
 

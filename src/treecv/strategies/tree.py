@@ -18,8 +18,9 @@ class Tree:
 
     name: ClassVar[str] = "tree"
     needs: ClassVar[tuple[str, ...]] = LEARNER
+    gives: ClassVar[frozenset[str]] = frozenset({"predictions", "models"})
 
-    def trainings(self, k: int) -> float:
+    def trainings(self, learner: Any, schema: Schema, k: int) -> float:
         """About log2(2 k) passes."""
         return chunk_updates(k) / k
 

@@ -1,0 +1,79 @@
+"""Which strategy a call takes: of those that give what is asked for exactly, the cheapest."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sklearn.utils.metadata_routing import _routing_enabled
+
+from treecv.errors import CapabilityError, InputError
+from treecv.model_selection.job import Job, Options
+from treecv.strategies import Candidate, candidates, cheapest
+
+Prepare = Callable[[Any, Options], Job]
+Asked = Callable[[], frozenset[str]]
+"""What is wanted of each fold's model: "predictions" at its rows, or the "models" themselves."""
+
+
+def forced(estimator: Any, options: Options, prepare: Prepare, asked: Asked | None) -> Job:
+    """The job by the shortcut that was asked for; or what keeps it from running."""
+    name = options.strategy.name
+    if asked is None:
+        raise InputError(f"strategy={name!r} is for cross_validate and its kin. Use 'auto', 'tree' or 'standard' here.")
+    job = prepare(estimator, options)
+    if job.layouts[0].grows:
+        raise InputError(
+            f"strategy={name!r} needs folds that leave every row but their own to the others, and the training sets of "
+            "these grow. Use strategy='auto'."
+        )
+    (found,) = found_for(job, asked(), kinds=[lambda: options.strategy])
+    if found.lacks:
+        raise CapabilityError(
+            f"strategy={name!r} cannot run: {found.lacks}. Use strategy='auto', which takes the cheapest that can."
+        )
+    return job
+
+
+def shortcut(estimator: Any, options: Options, prepare: Prepare, asked: Asked) -> Job | None:
+    """The job by the cheapest strategy that gives what `fit` would; None where there is none, or nothing is gained.
+
+    What is wrong with the call is for whoever does the work in the end to say.
+    """
+    if _routing_enabled():
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            job = prepare(estimator, options)
+            job.check_finite()
+            wanted = asked()
+    except Exception:
+        return None
+    best = None if job.layouts[0].grows else cheapest(found_for(job, wanted))
+    k = job.layouts[0].k
+    if best is None or best.trainings >= k - 1:
+        return None
+    return _by(job, best, f"one a fold would take {k - 1}")
+
+
+def cheaper(job: Job, asked: frozenset[str]) -> Job:
+    """A job of a learner that is trained in one pass, by another strategy where that gives the same for less."""
+    if job.layouts[0].grows:
+        return job
+    best = cheapest(found_for(job, asked))
+    if best is None or best.name == job.options.strategy.name:
+        return job
+    tree = job.options.strategy.trainings(job.learner, job.schema, job.layouts[0].k)
+    return _by(job, best, f"the tree would take {tree:.3g}")
+
+
+def _by(job: Job, best: Candidate, instead: str) -> Job:
+    why = f"That is exact, and costs about {best.trainings:.3g} trainings, where {instead}."
+    options = replace(job.options, strategy=best.strategy)
+    return replace(job, options=options, remark=f"{job.remark} {why}".strip())
+
+
+def found_for(job: Job, asked: frozenset[str], kinds: Any = ()) -> list[Candidate]:
+    """What each strategy would cost for a job."""
+    return candidates(job.learner, job.schema, job.layouts[0].k, asked, job.options.order, kinds)
