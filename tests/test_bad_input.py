@@ -327,7 +327,9 @@ class TestSettings:
 
 class TestArguments:
     def test_strategy(self, function):
-        with pytest.raises(InputError, match=r"strategy='foo' is not known: use one of \['auto', 'tree', 'standard', 'merge'"):
+        with pytest.raises(
+            InputError, match=r"strategy='foo' is not known: use one of \['auto', 'tree', 'standard', 'merge'"
+        ):
             function(Pegasos(), X, LABELS, strategy="foo")
 
     @pytest.mark.parametrize("order", ["foo", 3, ["fixed"]], ids=str)

@@ -21,6 +21,7 @@ FUNCTIONS = [
     "cross_val_predict",
     "cross_val_score",
     "cross_validate",
+    "explain",
     "learning_curve",
     "permutation_test_score",
     "validation_curve",

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import RidgeClassifier
+from sklearn.linear_model import RidgeClassifier, SGDClassifier
 from sklearn.metrics import make_scorer, mean_squared_error
-from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.model_selection import cross_val_predict as their_predict
 from sklearn.model_selection import cross_validate as their_validate
 
@@ -264,8 +264,7 @@ def test_the_cheapest_exact_candidate_is_chosen():
     found = candidates(Means(), SCHEMA, 24, frozenset({"predictions"}))
     assert [(one.name, one.exact, one.lacks) for one in found] == [
         ("merge", True, ""),
-        ("closed_form", True, "the learner has no 'held_out', the learner has no 'held_out_trainings', "
-         "the learner has no 'closed'"),
+        ("closed_form", True, "the learner has no 'held_out', 'held_out_trainings', 'closed'"),
         ("tree", True, ""),
     ]  # fmt: skip
     assert cheapest(found).name == "merge"
@@ -277,3 +276,51 @@ def test_a_metric_of_several_rows_of_ours_and_theirs(known):
     ours = treecv.cross_val_score(DummyRegressor(), X, y, cv=6, scoring={"mse": scorer}["mse"], aggregate="pooled")
     predicted = their_predict(DummyRegressor(), X, y, cv=6)
     assert ours.tolist() == pytest.approx([-mean_squared_error(y, predicted)])
+
+
+def explained(capsys, *arguments, **named):
+    treecv.explain(*arguments, **named)
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+class TestExplain:
+    def test_the_shortcut_of_an_estimator(self, known, capsys):
+        assert explained(capsys, DummyRegressor(), X, y, cv="loo", scoring="neg_mean_squared_error") == [
+            "DummyRegressor, 24 folds of 24 rows",
+            "strategy         trainings  exact",
+            'merge                  2.0  yes    <- strategy="auto"',
+            "scikit-learn          23.0  yes",
+            "tree                     -  no     DummyRegressor has no `partial_fit`",
+            "standard                 -  no     DummyRegressor has no `partial_fit`",
+            "closed_form              -  yes    the learner has no 'held_out', 'held_out_trainings', 'closed'",
+        ]
+
+    def test_why_there_is_none(self, known, capsys):
+        lines = explained(capsys, DummyRegressor(strategy="median"), X, y)
+        assert lines[2] == 'scikit-learn           4.0  yes    <- strategy="auto"'
+        assert lines[-1].endswith("of its strategies only the mean is a sum")
+
+    def test_what_partial_fit_would_estimate(self, capsys):
+        lines = explained(capsys, treecv.OnePass(SGDClassifier()), X, y > 0)
+        assert lines[2] == 'tree                   2.4  no     <- strategy="auto"'
+        lines = explained(capsys, SGDClassifier(), X, y > 0, cv=10)
+        assert (
+            lines[2] == "tree                   3.4  no     one pass of partial_fit, which is another model than fit's"
+        )
+        assert 'scikit-learn           9.0  yes    <- strategy="auto"' in lines
+
+    def test_models_are_not_had_from_a_closed_form(self, known, capsys, monkeypatch):
+        monkeypatch.setattr(Means, "closed", True, raising=False)
+        monkeypatch.setattr(Means, "held_out", None, raising=False)
+        monkeypatch.setattr(Means, "held_out_trainings", lambda self, *shape: 1.5, raising=False)
+        assert (
+            explained(capsys, DummyRegressor(), X, y, scoring="r2")[2]
+            == 'closed_form            1.5  yes    <- strategy="auto"'
+        )
+        lines = explained(capsys, DummyRegressor(), X, y, scoring="r2", return_estimator=True)
+        assert lines[2] == 'merge                  2.0  yes    <- strategy="auto"'
+        assert lines[-1].endswith("it makes no models, which were asked for")
+
+    def test_folds_that_share_nothing(self, capsys):
+        (line,) = explained(capsys, treecv.Pegasos(), X, y > 0, cv=ShuffleSplit(3))
+        assert line == "Pegasos: these folds share no training; scikit-learn's function does all of them."

@@ -224,6 +224,13 @@ def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, opt
     return Job(estimator, learner, schema, X, y, rows, layouts, options.settled(learner), routed.score, said)
 
 
+def laid_out(estimator: Any, X: Any, y: Any, lay_out: LayOut) -> tuple[list[Layout], int]:
+    """The folds alone, and the number of rows."""
+    X, y = _consistent(X, y)
+    y = _one_column(estimator, y)
+    return lay_out(X, y, _classes(estimator, y)[1], _num_samples(X)), _num_samples(X)
+
+
 def _learner(estimator: Any, schema: Schema, native: bool, options: Options) -> Any:
     """What trains this estimator: in one pass, or exactly as its `fit` does."""
     if not options.exact:

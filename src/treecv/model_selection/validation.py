@@ -126,7 +126,7 @@ def cross_validate(
     estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
-    job = _job("cross_validate", X, y, groups, cv, params, scoring)
+    job = job_of("cross_validate", X, y, groups, cv, params, scoring)
     shown = (error_score, return_train_score, return_estimator, _pooled(aggregate), return_predictions)
 
     def asked() -> frozenset[str]:
@@ -208,7 +208,7 @@ def cross_val_score(
     estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool, max_objects=max_objects)
-    job = _job("cross_val_score", X, y, groups, cv, params, scoring)
+    job = job_of("cross_val_score", X, y, groups, cv, params, scoring)
     pooled = _pooled(aggregate)
     way = enter(
         estimator, strategy, cv, options, job, (X, y, groups), lambda: needs_of(estimator, scoring, pooled=pooled)
@@ -280,7 +280,7 @@ def cross_val_predict(
     estimator = shaped(estimator)
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool)
-    job = _job("cross_val_predict", X, y, groups, cv, params)
+    job = job_of("cross_val_predict", X, y, groups, cv, params)
     way = enter(estimator, strategy, cv, options, job, (X, y, groups), lambda: frozenset({"predictions"}))
     if isinstance(way, Job):
         try:
@@ -309,7 +309,7 @@ def _answers(way: Job, method: str, verbose: int) -> NDArray[Any]:
     return values
 
 
-def _job(caller: str, X: Any, y: Any, groups: Any, cv: Any, params: Any, scoring: Any = None) -> Any:
+def job_of(caller: str, X: Any, y: Any, groups: Any, cv: Any, params: Any, scoring: Any = None) -> Any:
     """What makes the job of an estimator."""
 
     def made(estimator: Any, options: Options) -> Job:

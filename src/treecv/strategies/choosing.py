@@ -48,11 +48,12 @@ def candidates(
 
 def _candidate(strategy: Any, learner: Any, schema: Schema, k: int, asked: frozenset[str], order: str) -> Candidate:
     exact = bool(strategy.exact(learner, order))
-    lacking = [f"the learner has no {need!r}" for need in missing(learner, strategy.needs)]
-    if not lacking and asked - strategy.gives:
-        lacking = ["it makes no models, which were asked for"]
-    if lacking:
-        return Candidate(strategy, float("inf"), exact, ", ".join(lacking))
+    lacking = missing(learner, strategy.needs)
+    lacks = f"the learner has no {', '.join(map(repr, lacking))}" if lacking else ""
+    if not lacks and asked - strategy.gives:
+        lacks = "it makes no models, which were asked for"
+    if lacks:
+        return Candidate(strategy, float("inf"), exact, lacks)
     return Candidate(strategy, float(strategy.trainings(learner, schema, k)), exact)
 
 
