@@ -1,19 +1,23 @@
 """Least squares and ridge: what the shortcuts give is what scikit-learn's `fit` and `predict` give, fold by fold."""
 
 import warnings
+from dataclasses import replace
 
+import mpmath
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifier, RidgeCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import LabelBinarizer, MinMaxScaler, StandardScaler
 
 from treecv.adapters.exact.linear import recognised
 from treecv.adapters.steps import steps_of
 from treecv.data import Chunks, Feed, Rows
 from treecv.learner import Schema
+from treecv.learners import held_out
 
 CASES = settings(max_examples=200, deadline=None)
 
@@ -219,3 +223,365 @@ def test_ridge_classifier_of_two_classes(feed, intercept):
     allowed = rounding(feed, 0.5, intercept)
     expected = np.array([np.nan if score is None else np.ravel(score)[0] for score in expected])
     np.testing.assert_allclose(np.where(np.isnan(expected), np.nan, decided), expected, atol=allowed, rtol=allowed)
+
+
+def plain(n=60, d=4, k=6, targets=1, seed=0, weights=False):
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(n, d)), random.normal(size=(n, targets))
+    rows = Rows(X, y[:, 0] if targets == 1 else y, random.random(n) if weights else None)
+    return Feed(rows, Chunks(n, np.linspace(0, n, k + 1).astype(np.int64) if k else None))
+
+
+@pytest.mark.parametrize("estimator", [Ridge(0.5), LinearRegression(), RidgeClassifier(0.5)])
+@pytest.mark.parametrize("sizes", [[70, 75, 80, 3, 2, 1, 90], [100, 100, 100, 21]])
+def test_folds_larger_and_smaller_than_the_rows_are_wide(estimator, sizes):
+    random = np.random.default_rng(3)
+    n = sum(sizes)
+    X, y = random.normal(size=(n, 5)), random.normal(size=n)
+    classes = None
+    if isinstance(estimator, RidgeClassifier):
+        classes, y = np.array(["a", "b", "c"]), random.integers(0, 3, n)
+    offsets = np.cumsum([0, *sizes])
+    for index in (None, random.permutation(n)):
+        feed = Feed(Rows(X, y, random.random(n), index), Chunks(n, offsets))
+        _, found = answers(estimator, feed, classes=classes)
+        expected = brute(estimator, feed, classes=classes)
+        if classes is None:
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+        else:
+            assert (found == expected).all()
+
+
+def test_folds_in_several_groups_where_their_sums_would_be_too_large(monkeypatch):
+    monkeypatch.setattr(held_out, "_HELD", 100)
+    feed = plain(n=400, k=5, weights=True)
+    np.testing.assert_allclose(answers(Ridge(), feed)[1], brute(Ridge(), feed), atol=1e-12)
+
+
+def test_singular_values_near_the_cutoff_are_decided_fold_by_fold():
+    """Some folds' models leave a direction out that others keep."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 3))
+    noise = 1e-6 * random.normal(size=40)
+    X[:, 2] = X[:, 1] + noise
+    values = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    X[:, 2] = X[:, 1] + noise * (1e-6 * values[0] / values[-1])
+    feed = Feed(Rows(X, random.normal(size=40)), Chunks(40))
+    found, expected = answers(LinearRegression(), feed)[1], brute(LinearRegression(), feed)
+    ranks = {LinearRegression().fit(np.delete(X, i, 0), np.delete(feed.rows.y, i)).rank_ for i in range(40)}
+    assert ranks == {2, 3}
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
+
+
+def test_rows_of_all_the_weight_in_a_direction():
+    """Without such a row a feature is constant: a shortcut would divide nothing by nothing."""
+    X, y = np.zeros((50, 3)), np.random.default_rng(1).normal(size=50)
+    X[:, 0] = np.random.default_rng(2).normal(size=50)
+    X[7, 1], X[9, 2], X[11, 2] = 5.0, 1.0, 1.0
+    for offsets in (None, np.array([0, 5, 9, 12, 50])):
+        for estimator in (LinearRegression(), Ridge(1e-6), make_pipeline(StandardScaler(), LinearRegression())):
+            feed = Feed(Rows(X, y), Chunks(50, offsets))
+            np.testing.assert_allclose(answers(estimator, feed)[1], brute(estimator, feed), rtol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "bool"])
+def test_numbers_of_other_types_are_read_in_place(dtype):
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 2, (30, 4)).astype(dtype), random.normal(size=30)
+    feed, wide = Feed(Rows(X, y), Chunks(30)), Feed(Rows(X.astype(float), y), Chunks(30))
+    np.testing.assert_allclose(answers(Ridge(), feed)[1], brute(Ridge(), wide), atol=1e-12)
+    np.testing.assert_allclose(answers(LinearRegression(), feed)[1], brute(LinearRegression(), wide), atol=1e-12)
+
+
+def test_nothing_is_written_to_the_data():
+    feed = plain(weights=True)
+    before = feed.rows.X.copy(), feed.rows.y.copy(), feed.rows.weights.copy()
+    for estimator in (Ridge(), LinearRegression()):
+        answers(estimator, feed)
+        answers(estimator, replace(feed, chunks=Chunks(60)))
+    for table, was in zip((feed.rows.X, feed.rows.y, feed.rows.weights), before, strict=True):
+        np.testing.assert_array_equal(table, was)
+
+
+ALPHAS = np.logspace(-3, 3, 7)
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("k", [None, 4])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("d", [4, 80])
+def test_many_penalties_at_once(targets, k, intercept, d):
+    feed = plain(d=d, k=k, targets=targets, weights=True)
+    shortcut = exact(Ridge(fit_intercept=intercept), feed)
+    found = shortcut.held_out_path(shortcut.schema, feed, ALPHAS)
+    for i, alpha in enumerate(ALPHAS):
+        estimator = Ridge(alpha, fit_intercept=intercept)
+        np.testing.assert_allclose(found[..., i], brute(estimator, feed), atol=1e-9)
+
+
+def test_penalties_along_a_path_where_a_row_has_a_direction_for_itself():
+    feed = plain(k=None)
+    feed.rows.X[:, 0] = 0
+    feed.rows.X[3, 0] = 100.0
+    shortcut = exact(Ridge(), feed)
+    found = shortcut.held_out_path(shortcut.schema, feed, [1e-3, 1.0])
+    np.testing.assert_allclose(found[:, 0], brute(Ridge(1e-3), feed), atol=1e-9)
+
+
+def test_errors_are_those_of_ridge_cv():
+    feed = plain(k=None)
+    shortcut = exact(Ridge(), feed)
+    found = shortcut.held_out_path(shortcut.schema, feed, ALPHAS)
+    squared = RidgeCV(ALPHAS, store_cv_results=True).fit(feed.rows.X, feed.rows.y).cv_results_
+    np.testing.assert_allclose((feed.rows.y[:, np.newaxis] - found) ** 2, squared, rtol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_generalised_cross_validation_is_what_its_formula_says(intercept):
+    feed = plain(targets=2)
+    shortcut, n = exact(Ridge(fit_intercept=intercept), feed), 60
+    found = shortcut.generalised(shortcut.schema, feed.rows, ALPHAS)
+    middle = np.eye(n) - intercept / n
+    X, y = middle @ feed.rows.X, middle @ feed.rows.y
+    for alpha, scores in zip(ALPHAS, found, strict=True):
+        hat = X @ np.linalg.solve(X.T @ X + alpha * np.eye(4), X.T) + (np.eye(n) - middle)
+        errors = y - hat @ y
+        expected = (errors**2).sum(axis=0) * n / (n - np.trace(hat)) ** 2
+        np.testing.assert_allclose(scores, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", [Ridge(0.1), LinearRegression(), Ridge(0.1, fit_intercept=False)])
+def test_partitionings_share_what_was_prepared(estimator):
+    feed = plain(k=20)
+    shortcut = exact(estimator, feed)
+    prepared = shortcut.prepare(shortcut.schema, feed.rows)
+    for seed in range(3):
+        index = np.random.default_rng(seed).permutation(60)
+        other = feed.over(replace(feed.rows, index=index))
+        found = shortcut.held_out(shortcut.schema, other, prepared)
+        np.testing.assert_allclose(found, brute(estimator, other), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "classes", "reason"),
+    [
+        (type("Sub", (Ridge,), {})(), None, "subclass"),
+        (Ridge(solver="sag"), None, "tolerance"),
+        (Ridge(solver="saga"), None, "tolerance"),
+        (Ridge(solver="lsqr"), None, "tolerance"),
+        (Ridge(solver="sparse_cg"), None, "tolerance"),
+        (Ridge(positive=True), None, "positive"),
+        (Ridge(positive=True, solver="lbfgs"), None, "positive"),
+        (LinearRegression(positive=True), None, "positive"),
+        (Ridge(alpha=0.0), None, "alpha=0"),
+        (Ridge(alpha=[1.0, 2.0]), None, "one for each target"),
+        (make_pipeline(MinMaxScaler(), Ridge()), None, "StandardScaler"),
+        (make_pipeline(StandardScaler(), StandardScaler(), Ridge()), None, "StandardScaler"),
+        (RidgeClassifier(class_weight="balanced"), np.arange(2), "balanced"),
+        (RidgeClassifier(class_weight={0: 2.0}), np.arange(2), "each class"),
+        (RidgeClassifier(alpha=[1.0, 2.0]), np.arange(2), "penalty for each"),
+        (RidgeClassifier(), np.arange(1), "single class"),
+        (RidgeClassifier(), [np.arange(2), np.arange(2)], "one column"),
+    ],
+)
+def test_passed_over(estimator, classes, reason):
+    assert reason in exact(estimator, plain(), classes)
+
+
+def test_sparse_rows_are_passed_over_as_their_solver_is_iterative():
+    schema = Schema(10, 3, "float64", sparse=True)
+    assert "sparse" in recognised(Ridge(), list(steps_of(Ridge())), schema)
+
+
+@pytest.mark.parametrize("solver", ["auto", "cholesky", "svd"])
+def test_exact_solvers_are_recognised(solver):
+    feed = plain()
+    np.testing.assert_allclose(answers(Ridge(solver=solver), feed)[1], brute(Ridge(solver=solver), feed), atol=1e-12)
+
+
+def test_invalid_settings_are_refused_as_by_scikit_learn():
+    with pytest.raises(ValueError, match="fit_intercept"):
+        exact(Ridge(fit_intercept="yes"), plain())
+
+
+def test_other_estimators_are_of_other_families():
+    assert exact(Lasso(), plain()) is None
+
+
+def test_other_methods_are_missing():
+    for estimator, classes in ((Ridge(), None), (RidgeClassifier(), np.arange(3))):
+        with pytest.raises(AttributeError, match="predict_proba"):
+            exact(estimator, plain(), classes).answered("predict_proba", np.zeros((3, 3)))
+
+
+def test_a_single_column_of_targets_keeps_the_shape_that_scikit_learn_gives_it():
+    feed = plain()
+    feed = feed.over(replace(feed.rows, y=feed.rows.y[:, np.newaxis]))
+    for estimator in (Ridge(), LinearRegression()):
+        assert answers(estimator, feed)[1].shape == brute(estimator, feed).shape
+
+
+def trained(shortcut, rows, parts=3):
+    state = shortcut.init(shortcut.schema)
+    for part in np.array_split(np.arange(len(rows)), parts):
+        other = shortcut.init(shortcut.schema)
+        shortcut.update(other, rows.pick(part))
+        shortcut.merge(state, other)
+    return shortcut.copy(state)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Ridge(0.3),
+        Ridge([0.1, 2.0]),
+        Ridge(0.3, fit_intercept=False),
+        LinearRegression(),
+        LinearRegression(fit_intercept=False),
+    ],
+)
+@pytest.mark.parametrize("targets", [1, 2])
+def test_fitted_estimator_is_what_fit_leaves(estimator, targets):
+    feed = plain(targets=targets, weights=True)
+    if np.size(getattr(estimator, "alpha", 1)) not in (1, targets):
+        return
+    shortcut = exact(estimator, feed)
+    state = trained(shortcut, feed.rows)
+    mine = shortcut.fitted(state)
+    theirs = clone(estimator).fit(feed.rows.X, feed.rows.y, feed.rows.weights)
+    assert_same_attributes(mine, theirs)
+    np.testing.assert_allclose(shortcut.predict(state, feed.rows), theirs.predict(feed.rows.X), atol=1e-12)
+
+
+def assert_same_attributes(mine, theirs):
+    assert set(vars(mine)) == set(vars(theirs))
+    for name, value in vars(theirs).items():
+        if isinstance(value, LabelBinarizer):
+            assert_same_attributes(getattr(mine, name), value)
+        elif isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f":
+            assert np.shape(getattr(mine, name)) == np.shape(value), name
+            np.testing.assert_allclose(getattr(mine, name), value, atol=1e-12, err_msg=name)
+        else:
+            assert np.array_equal(getattr(mine, name), value), name
+
+
+@pytest.mark.parametrize("present", [[0, 1, 2], [0, 2], [1]])
+def test_fitted_classifier_is_what_fit_leaves(present):
+    random, classes = np.random.default_rng(0), np.array(["ant", "bee", "cat"])
+    rows = Rows(random.normal(size=(40, 3)), random.choice(present, 40))
+    shortcut = exact(RidgeClassifier(0.4), Feed(rows, Chunks(40)), classes)
+    state = trained(shortcut, rows)
+    theirs = RidgeClassifier(0.4).fit(rows.X, classes[rows.y])
+    assert_same_attributes(shortcut.fitted(state), theirs)
+    scores = shortcut.predict(state, rows)
+    assert (shortcut.answered("predict", scores) == theirs.predict(rows.X)).all()
+    assert shortcut.outputs == 3
+    assert shortcut.margins
+
+
+def test_states_without_rows_predict_nothing():
+    feed = plain()
+    for estimator in (Ridge(), LinearRegression()):
+        shortcut = exact(estimator, feed)
+        state = shortcut.init(shortcut.schema)
+        assert np.isnan(shortcut.predict(state, feed.rows)).all()
+        with pytest.raises(ValueError, match="no coefficients"):
+            shortcut.fitted(state)
+
+
+def test_what_was_unlearnt_leaves_no_trace():
+    rows = plain(weights=True).rows
+    for estimator in (Ridge(0.3), Ridge(0.3, fit_intercept=False), make_pipeline(StandardScaler(), Ridge(0.3))):
+        rows = replace(rows, weights=None) if hasattr(estimator, "steps") else rows
+        shortcut = exact(estimator, Feed(rows, Chunks(60)))
+        state, fresh = (shortcut.init(shortcut.schema) for _ in range(2))
+        shortcut.update(state, rows)
+        part, rest = rows.pick(np.arange(20)), rows.pick(np.arange(20, 60))
+        assert shortcut.unlearnable(state, part)
+        shortcut.unlearn(state, part)
+        shortcut.update(fresh, rest)
+        np.testing.assert_allclose(shortcut.predict(state, rows), shortcut.predict(fresh, rows), atol=1e-12)
+
+
+def test_digits_that_a_difference_would_lose_are_not_unlearnt():
+    rows = plain().rows
+    rows.X[3, 1] = 1e6
+    shortcut = exact(Ridge(1e-3), Feed(rows, Chunks(60)))
+    state = shortcut.init(shortcut.schema)
+    shortcut.update(state, rows)
+    assert shortcut.unlearnable(state, rows.pick(np.array([4])))
+    assert not shortcut.unlearnable(state, rows.pick(np.array([3])))
+    assert not shortcut.unlearnable(state, rows.pick(np.arange(58)))
+    assert shortcut.unlearnable(state, replace(rows.pick(np.array([3])), weights=np.zeros(60)))
+    scaled = exact(make_pipeline(StandardScaler(), Ridge(1e9)), Feed(rows, Chunks(60)))
+    assert not scaled.unlearnable(state, rows.pick(np.array([3])))
+
+
+def test_cost_is_that_of_a_few_trainings():
+    learner = exact(Ridge(), plain()).learner
+    assert learner.held_out_trainings(500_000, 50, 500_000) < 5
+    assert learner.held_out_trainings(500_000, 50, 100) < 5
+    scaled = exact(make_pipeline(StandardScaler(), Ridge()), plain()).learner
+    assert scaled.held_out_trainings(500_000, 50, 500_000) > 100
+    assert scaled.held_out_trainings(500_000, 50, 100) < 5
+    assert not scaled.weighs
+    plane = exact(LinearRegression(), plain()).learner
+    assert plane.held_out_trainings(10_000, 20, 10_000) < 10
+
+
+def in_fifty_digits(X, y, weights, alpha, intercept, at):
+    """The prediction of ridge regression."""
+    with mpmath.workdps(50):
+        rows = [[mpmath.mpf(float(value)) for value in row] for row in X]
+        w, y = ([mpmath.mpf(float(value)) for value in column] for column in (weights, y))
+        total, d = sum(w), len(rows[0])
+        means = [sum(w[i] * rows[i][j] for i in range(len(w))) / total * intercept for j in range(d)]
+        middle = sum(a * b for a, b in zip(w, y, strict=True)) / total * intercept
+        away = [[row[j] - means[j] for j in range(d)] for row in rows]
+        squares = mpmath.matrix(d, d)
+        products = mpmath.matrix(d, 1)
+        for i in range(len(w)):
+            for j in range(d):
+                products[j] += w[i] * away[i][j] * (y[i] - middle)
+                for other in range(d):
+                    squares[j, other] += w[i] * away[i][j] * away[i][other]
+        for j in range(d):
+            squares[j, j] += mpmath.mpf(float(alpha))
+        coef = mpmath.lu_solve(squares, products)
+        return [float(middle + sum(coef[j] * (mpmath.mpf(float(row[j])) - means[j]) for j in range(d))) for row in at]
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e8])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0])
+def test_merged_and_unlearnt_moments_agree_with_fifty_digits(shift, scale, alpha):
+    """Data far from zero keep the digits that they have: the limit is that of numbers near the origin."""
+    random = np.random.default_rng(5)
+    X = shift + scale * random.normal(size=(30, 3)) * [1.0, 0.1, 10.0]
+    y, weights = random.normal(size=30), random.random(30) + 0.1
+    rows, learner = Rows(X, y, weights), exact(Ridge(alpha * scale**2), Feed(Rows(X, y), Chunks(30))).learner
+    schema = Schema(30, 3, "float64")
+    state = learner.init(schema)
+    for part in np.array_split(np.arange(30), 4):
+        other = learner.init(schema)
+        learner.update(other, rows.pick(part))
+        learner.merge(state, other)
+    expected = in_fifty_digits(X, y, weights, alpha * scale**2, True, X[:5])
+    np.testing.assert_allclose(learner.predict(state, Rows(X[:5])), expected, rtol=1e-11, atol=1e-13)
+    assert learner.unlearnable(state, rows.pick(np.arange(8)))
+    learner.unlearn(state, rows.pick(np.arange(8)))
+    expected = in_fifty_digits(X[8:], y[8:], weights[8:], alpha * scale**2, True, X[:5])
+    np.testing.assert_allclose(learner.predict(state, Rows(X[:5])), expected, rtol=1e-11, atol=1e-13)
+    feed = Feed(rows, Chunks(30, np.array([0, 8, 9, 30])))
+    found = learner.held_out(schema, feed)
+    np.testing.assert_allclose(found[:5], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_moments_about_zero_agree_with_fifty_digits():
+    random = np.random.default_rng(5)
+    X, y = 1e4 + random.normal(size=(30, 3)), random.normal(size=30)
+    learner = exact(Ridge(1.0, fit_intercept=False), Feed(Rows(X, y), Chunks(30))).learner
+    state = learner.init(Schema(30, 3, "float64"))
+    learner.update(state, Rows(X, y))
+    expected = in_fifty_digits(X, y, np.ones(30), 1.0, False, X[:5])
+    np.testing.assert_allclose(learner.predict(state, Rows(X[:5])), expected, rtol=1e-6)

@@ -152,7 +152,7 @@ def _fitted_classifier(fitted: Any, learner: Indicators, state: State, schema: S
         chosen = Fit(chosen.centre, -chosen.coef, -chosen.constant)
     _with_coefficients(fitted, chosen, schema, flat=False)
     if len(columns) == 1:
-        fitted.coef_ = fitted.coef_.ravel()[np.newaxis]
+        fitted.coef_ = fitted.coef_.ravel()
     return fitted
 
 
