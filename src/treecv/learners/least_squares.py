@@ -96,7 +96,7 @@ class LeastSquares:
     >>> from treecv.learner import Schema
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 2.0, 4.0])
     >>> LeastSquares().held_out(Schema(4, 1, "float64"), Feed(Rows(X, y), Chunks(4))).round(3)
-    array([-0.667,  1.143,  2.286,  3.   ])
+    array([-0.667,  1.143,  2.571,  3.   ])
     """
 
     fit_intercept: bool = True

@@ -17,8 +17,10 @@ from treecv.data import Chunks, Rows
 
 Array: TypeAlias = NDArray[np.float64]
 
-_NUMBERS = 1 << 17
-"""In a block: a megabyte, which a processor keeps near."""
+_NUMBERS = 1 << 18
+"""In a block: two megabytes, which a processor keeps near."""
+_APART = 16
+"""Of so many rows one will do to find a point near the mean: as they are among them, it costs a digit at the most."""
 
 
 @dataclass(slots=True)
@@ -110,7 +112,7 @@ def targets_of(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def blocks(rows: Rows, width: int) -> Iterator[tuple[slice, Rows]]:
-    """The rows a megabyte at a time, without an index: where they are, and they."""
+    """The rows a block at a time, without an index: where they are, and they."""
     size = max(64, _NUMBERS // max(width, 1))
     for begin in range(0, len(rows), size):
         part = slice(begin, min(begin + size, len(rows)))
@@ -175,6 +177,6 @@ def near(rows: Rows) -> Array:
     """A point near the mean of features and targets of some rows."""
     tables = (rows.X, targets_of(rows.y))
     if rows.weights is None or not rows.weights.any():
-        return np.concatenate([table.mean(axis=0, dtype=np.float64) for table in tables])
+        return np.concatenate([table[::_APART].mean(axis=0, dtype=np.float64) for table in tables])
     shares = rows.weights / rows.weights.sum()
     return np.concatenate([shares @ table for table in tables])
