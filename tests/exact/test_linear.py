@@ -453,6 +453,24 @@ def test_fitted_estimator_is_what_fit_leaves(estimator, targets):
     np.testing.assert_allclose(shortcut.predict(state, feed.rows), theirs.predict(feed.rows.X), atol=1e-12)
 
 
+@pytest.mark.parametrize("model", [Ridge(0.3), LinearRegression(), Ridge(0.3, fit_intercept=False), RidgeClassifier()])
+@pytest.mark.parametrize("scaler", [StandardScaler(), StandardScaler(with_mean=False), StandardScaler(with_std=False)])
+def test_fitted_pipeline_is_what_fit_leaves(model, scaler):
+    feed, classes = plain(), None
+    if isinstance(model, RidgeClassifier):
+        classes = np.array([3, 5])
+        feed = feed.over(replace(feed.rows, y=(feed.rows.y > 0).astype(int)))
+    feed.rows.X[:, 1] = 7.5
+    feed.rows.X[:, 2] += 1e3
+    estimator = make_pipeline(scaler, model)
+    shortcut = exact(estimator, feed, classes)
+    mine = shortcut.fitted(trained(shortcut, feed.rows))
+    theirs = clone(estimator).fit(feed.rows.X, feed.rows.y if classes is None else classes[feed.rows.y])
+    for one, other in zip(mine, theirs, strict=True):
+        assert_same_attributes(one, other)
+    np.testing.assert_allclose(*(np.asarray(m.predict(feed.rows.X), float) for m in (mine, theirs)), atol=1e-11)
+
+
 def assert_same_attributes(mine, theirs):
     assert set(vars(mine)) == set(vars(theirs))
     for name, value in vars(theirs).items():
@@ -460,7 +478,7 @@ def assert_same_attributes(mine, theirs):
             assert_same_attributes(getattr(mine, name), value)
         elif isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f":
             assert np.shape(getattr(mine, name)) == np.shape(value), name
-            np.testing.assert_allclose(getattr(mine, name), value, atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(getattr(mine, name), value, rtol=1e-9, atol=1e-9, err_msg=name)
         else:
             assert np.array_equal(getattr(mine, name), value), name
 

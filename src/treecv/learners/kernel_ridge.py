@@ -65,6 +65,9 @@ class KernelRidge:
 
     order_free: ClassVar[bool] = True
     call_free: ClassVar[bool] = True
+    several_targets: ClassVar[bool] = True
+    closed: ClassVar[bool] = True
+    sparse: ClassVar[bool] = True
 
     def prepare(self, schema: Schema, rows: Rows) -> "list[Dual]":
         """The inverse for each penalty, which all partitionings of the same rows share."""

@@ -49,6 +49,12 @@ class Triangle:
         self.factor = _triangle(np.vstack([self.factor, table]))
         self.count += count
 
+    def spread(self, d: int) -> tuple[Array, Array]:
+        """The means and variances of the first d columns."""
+        centred = self.factor[1 : d + 1, 1 : d + 1]
+        offset = self.factor[0, 1 : d + 1] / self.factor[0, 0]
+        return self.origin[:d] + offset, np.einsum("ij,ij->j", centred, centred) / self.factor[0, 0] ** 2
+
     def about(self, origin: Array) -> Array:
         """R about another origin: only its first line changes, as it alone has something in the column of ones."""
         factor = self.factor.copy()
@@ -106,6 +112,7 @@ class LeastSquares:
 
     order_free: ClassVar[bool] = True
     call_free: ClassVar[bool] = True
+    several_targets: ClassVar[bool] = True
 
     @property
     def weighs(self) -> bool:
@@ -229,13 +236,10 @@ class Minimal:
 
     def _scale(self, sums: Triangle) -> Array:
         """The deviations by which features are divided: 1 where one is constant, up to rounding."""
-        d = self.n_features
         if not self.scales:
-            return np.ones(d)
-        centred = sums.factor[1 : d + 1, 1 : d + 1]
-        offset = sums.factor[0, 1 : d + 1] / sums.factor[0, 0]
-        variances = np.einsum("ij,ij->j", centred, centred) / sums.count
-        return deviations(variances, sums.origin[:d] + offset, sums.count)
+            return np.ones(self.n_features)
+        means, variances = sums.spread(self.n_features)
+        return deviations(variances, means, sums.count)
 
     def _parts(self, sums: Triangle) -> tuple[Array, Array]:
         """Triangles of the features and what of the targets goes with them: about their means, or about zero."""

@@ -70,6 +70,10 @@ class Moments:
         self.offset = self.offset - away * (other.weight / left)
         self.weight = left
 
+    def spread(self, d: int) -> tuple[Array, Array]:
+        """The means and variances of the first d columns."""
+        return (self.origin + self.offset)[:d], np.diagonal(self.scatter)[:d] / self.weight
+
     def about(self, point: Array) -> Array:
         """The second moments about a point that lies anywhere."""
         away = (self.origin - point) + self.offset

@@ -83,8 +83,7 @@ class Penalised:
     def _penalty(self, sums: Moments) -> Array:
         if not self.scales:
             return np.diag(np.full(self.n_features, self.alpha))
-        d = self.n_features
-        means, variances = (sums.origin + sums.offset)[:d], np.diagonal(sums.scatter)[:d] / sums.weight
+        means, variances = sums.spread(self.n_features)
         return np.diag(self.alpha * deviations(variances, means, sums.count) ** 2)
 
 
@@ -174,6 +173,7 @@ class Ridge:
 
     order_free: ClassVar[bool] = True
     call_free: ClassVar[bool] = True
+    several_targets: ClassVar[bool] = True
 
     @property
     def weighs(self) -> bool:

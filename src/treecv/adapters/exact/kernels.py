@@ -32,6 +32,11 @@ def recognised(estimator: Any, steps: list[tuple[str, Any]], schema: Schema) -> 
 class Kernel(Exact):
     """A kernel regression."""
 
+    @property
+    def outputs(self) -> int:
+        """A number for each target."""
+        return self.schema.n_outputs
+
     def answered(self, method: str, values: NDArray[np.float64]) -> NDArray[Any]:
         """Predictions are the values."""
         if method != "predict":
@@ -61,6 +66,7 @@ def _obstacle(before: list[Any], model: Any, schema: Schema) -> str:
     if isinstance(model, ScikitKernelRidge):
         obstacles |= {
             "its kernel is a function, which need not be symmetric": callable(model.kernel),
+            "its kernel reads no sparse rows": schema.sparse and model.kernel not in _OF_SPARSE,
             "there must be one alpha, or one for each target": np.size(model.alpha) not in (1, schema.n_outputs),
         }
     else:
@@ -74,6 +80,9 @@ def _obstacle(before: list[Any], model: Any, schema: Schema) -> str:
             "its kernel has parts that scikit-learn does not know": not _is_known(model.kernel),
         }
     return next((obstacle for obstacle, stands in obstacles.items() if stands), "")
+
+
+_OF_SPARSE = ("cosine", "linear", "poly", "polynomial", "rbf", "sigmoid")
 
 
 def _is_known(kernel: Any) -> bool:

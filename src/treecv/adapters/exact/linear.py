@@ -11,11 +11,12 @@ from sklearn.linear_model import Ridge as ScikitRidge
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
 
 from treecv.adapters.exact.recognised import Exact
+from treecv.adapters.steps import steps_of
 from treecv.learner import Schema, State
 from treecv.learners.held_out import Fit
 from treecv.learners.indicators import Indicators
 from treecv.learners.least_squares import LeastSquares
-from treecv.learners.ridge import Ridge
+from treecv.learners.ridge import Ridge, deviations
 
 _DIRECT = ("auto", "cholesky", "svd")
 
@@ -37,6 +38,11 @@ def recognised(estimator: Any, steps: list[tuple[str, Any]], schema: Schema) -> 
 class Linear(Exact):
     """A linear model, alone or after a scaler."""
 
+    @property
+    def outputs(self) -> int:
+        """A number for each target, or for each class."""
+        return self.schema.n_outputs if self.schema.classes is None else len(self.schema.classes)
+
     def answered(self, method: str, values: NDArray[np.float64]) -> NDArray[Any]:
         """Predictions are the values; a classifier's are the labels of its highest scores."""
         classes = self.schema.classes
@@ -46,7 +52,8 @@ class Linear(Exact):
             single = isinstance(self.learner, Ridge) and values.ndim == 2 and values.shape[1] == 1
             return values[:, 0] if single else values
         if method == "predict":
-            return np.asarray(classes)[np.argmax(values, axis=1)]
+            labels: NDArray[Any] = np.asarray(classes)[np.argmax(values, axis=1)]
+            return labels
         if method != "decision_function":
             raise AttributeError(f"{type(self.estimator).__name__!r} object has no attribute {method!r}")
         if len(classes) > 2:
@@ -57,9 +64,11 @@ class Linear(Exact):
     def fitted(self, state: State) -> Any:
         """The estimator as `fit` would have left it."""
         fitted = clone(self.estimator)
-        if hasattr(fitted, "steps"):
-            raise AttributeError("a pipeline is fitted by its own `fit`")
-        return _FITTED[type(fitted)](fitted, self.learner, state, self.schema)
+        *before, (_, model) = steps_of(fitted)
+        _FITTED[type(model)](model, self.learner, state, self.schema)
+        for _, scaler in before:
+            _restore_scaler(scaler, model, state[1] if isinstance(self.learner, Indicators) else state)
+        return fitted
 
 
 def _obstacle(before: list[Any], model: Any, schema: Schema) -> str:
@@ -154,6 +163,20 @@ def _fitted_classifier(fitted: Any, learner: Indicators, state: State, schema: S
     if len(columns) == 1:
         fitted.coef_ = fitted.coef_.ravel()
     return fitted
+
+
+def _restore_scaler(scaler: StandardScaler, model: Any, state: State) -> None:
+    """The scaler as `fit` leaves it, and the model's coefficients of scaled features."""
+    d = scaler.n_features_in_ = model.n_features_in_
+    means, variances = state.spread(d)
+    scaler.n_samples_seen_ = np.int64(state.count)
+    scaler.mean_ = means if scaler.with_mean or scaler.with_std else None
+    scaler.var_ = variances if scaler.with_std else None
+    scaler.scale_ = deviations(variances, means, state.count) if scaler.with_std else None
+    if scaler.with_mean:
+        model.intercept_ = model.intercept_ + model.coef_ @ means if model.fit_intercept else 0.0
+    if scaler.with_std:
+        model.coef_ = model.coef_ * scaler.scale_
 
 
 def _with_coefficients(fitted: Any, fit: Fit | None, schema: Schema, flat: bool) -> Any:
