@@ -47,6 +47,7 @@ def test_the_cells_say_what_the_learners_do(written):
     assert [rows["SGD"][column] for column in ("weights", "sparse", "several outputs")] == ["yes"] * 3
     assert [rows["Pegasos"][column] for column in ("weights", "sparse", "several outputs")] == [""] * 3
     assert (rows["SGD"]["call_free"], rows["Pegasos"]["call_free"]) == ("by settings", "yes")
+    assert (rows["SGD"]["merges"], rows["SGD"]["unlearns"]) == ("", "")
     assert "`SGDOneClassSVM`" in rows["SGD"]["stands in for"]
     assert "StandardScaler" in rows["Scaled"]["stands in for"]
     assert "(2012)" in rows["SGD"]["paper"]
@@ -64,6 +65,9 @@ def test_a_new_learner_is_found(monkeypatch):
         order_free = True
         outputs = 2
 
+        def merge(self, state, other):
+            state += other
+
         def __init__(self):
             self.schema = Schema(1, 1, "float64")
 
@@ -74,6 +78,7 @@ def test_a_new_learner_is_found(monkeypatch):
     row = rows_of(table.table())["Guess"]
     assert (row["what it estimates"], row["order_free"], row["several outputs"]) == ("Guesses", "yes", "yes")
     assert (row["walk in core"], row["stands in for"]) == ("", "`Somebody`")
+    assert (row["merges"], row["unlearns"]) == ("yes", "")
 
 
 def test_a_page_is_written_anew_and_the_rest_of_it_stays(tmp_path, monkeypatch):

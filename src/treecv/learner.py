@@ -11,6 +11,15 @@ a capability is a method that is there.
     walk(feed, ...)            a whole subtree at once, in the compiled core, by several threads
     repeat(feed, ...)          many trainings from scratch at once, likewise
     overflow(state)            the row at which a number first was not finite, 0 if all are
+    merge(state, other)        `state` has now also learnt what `other` has, which stays as it was
+    unlearn(state, rows)       `state` is as if it had never learnt `rows`
+    unlearnable(state, rows)   whether that leaves enough digits; if not, the state is made by merging what has learnt
+                               the other rows
+    held_out(schema, feed)     what the models of all folds predict for the rows that they hold out, at once: a line for
+                               each position from `feed.chunks.before` on. NaN where a fold has no model, minus infinity
+                               for a class that is in no row of its training part
+    held_out_trainings(n_rows, n_features, k)
+                               what `held_out` costs for k folds, in trainings on all rows
 
 and things that it may say about itself:
 
@@ -26,6 +35,9 @@ and things that it may say about itself:
     supervised                 False: it reads no targets
     weighs                     True: it weighs rows
     sparse                     True: it reads compressed sparse rows, where it does not take rows as given
+    same_bits                  False: what is predicted for a row may differ in the last bits with the rows asked beside
+                               it, as BLAS adds up in another order
+    closed                     True: `held_out` is a formula of its own, not what all rows gave less what each fold did
     shows_nonfinite            True: a row with NaN or infinity never gets a finite prediction
 """
 
