@@ -1,22 +1,36 @@
 """Discriminant analysis from moments: the same as scikit-learn's `fit` of every training part."""
 
+import pickle
 import warnings
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.covariance import EmpiricalCovariance
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.model_selection import KFold, LeaveOneOut
+from sklearn.model_selection import cross_val_predict as their_predict
+from sklearn.model_selection import cross_validate as their_validate
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import treecv
 from treecv.adapters.exact.discriminants import recognised
 from treecv.adapters.exact.recognised import Exact
 from treecv.adapters.steps import steps_of
+from treecv.checks import check_learner
 from treecv.data import Chunks, Feed, Rows
-from treecv.errors import CapabilityError
+from treecv.errors import CapabilityError, InputError
 from treecv.learner import Schema
+from treecv.learners import class_moments, left_out
+from treecv.learners.lda import LDA
+from treecv.learners.qda import QDA
 
 LABELS = np.array(["a", "b", "c", "d"])
 
@@ -311,3 +325,263 @@ def test_merged_states_become_the_fitted_estimator(data):
         if "store_covariance" in step.get_params():
             step.set_params(store_covariance=data.draw(st.booleans()))
     check_fitted(estimator, X, codes, n_classes, np.random.default_rng(data.draw(st.integers(0, 99))))
+
+
+LEARNERS = [
+    LDA(2),
+    LDA(3, priors=(0.2, 0.3, 0.5)),
+    LDA(3, solver="lsqr", priors=(0.2, 0.3, 0.5), centred=True, scaled=True),
+    LDA(3, solver="eigen", shrinkage=0.3),
+    LDA(2, solver="lsqr", shrinkage=0.3, scaled=True),
+    QDA(2),
+    QDA(3, regularization=0.1),
+    QDA(3, scaled=True, priors=(0.2, 0.3, 0.5), tol=0.0),
+    QDA(2, solver="eigen", shrinkage=0.5, scaled=True),
+]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_the_learners_keep_the_laws(learner):
+    X, codes = table(3, 60, 4, learner.classes, "plain")
+    check_learner(learner, Rows(X, codes), schema_of(X, LABELS[: learner.classes]))
+
+
+def exact_scores(learner, X, codes, asked):
+    """The scores in 50 digits, by the textbook."""
+    with mpmath.workdps(50):
+        classes, d, n = range(learner.classes), X.shape[1], len(X)
+        rows = [[[mpmath.mpf(x) for x in row] for row in X[codes == label].tolist()] for label in classes]
+        means = [mpmath.matrix([mpmath.fsum(column) / len(own) for column in zip(*own, strict=True)]) for own in rows]
+        scatters = [mpmath.zeros(d) for _ in classes]
+        for label in classes:
+            for row in rows[label]:
+                away = mpmath.matrix(row) - means[label]
+                scatters[label] += away * away.T
+        shares = [mpmath.mpf(len(own)) / n for own in rows]
+        middle = sum((share * mean for share, mean in zip(shares, means, strict=True)), mpmath.zeros(d, 1))
+        if isinstance(learner, LDA):
+            inverses = [mpmath.inverse(sum(scatters, mpmath.zeros(d)) / n)] * learner.classes
+        else:
+            inverses = [mpmath.inverse(scatters[label] / len(rows[label])) for label in classes]
+        found = []
+        for row in asked.tolist():
+            x = mpmath.matrix([mpmath.mpf(value) for value in row])
+            found.append([])
+            for label, share in enumerate(shares):
+                to_mean, to_middle = x - means[label], x - middle
+                distance = (to_mean.T * inverses[label] * to_mean)[0]
+                if isinstance(learner, LDA):
+                    rest = -(to_middle.T * inverses[label] * to_middle)[0]
+                else:
+                    rest = -mpmath.log(mpmath.det(inverses[label]))
+                found[-1].append(float(mpmath.log(share) - (distance + rest) / 2))
+        return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("learner", [LDA(3), QDA(3, tol=0.0)], ids=["linear", "quadratic"])
+@pytest.mark.parametrize("shift", [0.0, 1e8])
+def test_merging_and_unlearning_keep_the_digits_of_shifted_and_badly_scaled_rows(learner, shift, seed):
+    """50 digits know what the stored numbers mean; near 1e8 the smallest spread has two digits left, none of them lost.
+
+    The tolerance is a part of the numbers summed up: distances of some thousands from means that far apart.
+    """
+    random = np.random.default_rng(seed)
+    X, codes = table(seed, 40, 4, 3, "plain")
+    X = X * np.array([1e-6, 1e-2, 1e3, 1e6])[random.permutation(4)] + shift
+    parts = np.array_split(random.permutation(40), [5, 9, 30])
+    states = []
+    for part in parts:
+        states.append(learner.init(schema_of(X, LABELS[:3])))
+        learner.update(states[-1], Rows(X, codes, None, part))
+    for other in states[1:]:
+        learner.merge(states[0], other)
+    wanted = exact_scores(learner, X, codes, X)
+    size = np.abs(wanted).max()
+    np.testing.assert_allclose(learner.predict(states[0], Rows(X)), wanted, rtol=0, atol=1e-11 * size)
+    gone = Rows(X, codes, None, parts[2][:12])
+    assert learner.unlearnable(states[0], gone)
+    learner.unlearn(states[0], gone)
+    kept = np.setdiff1d(np.arange(40), parts[2][:12])
+    wanted = exact_scores(learner, X[kept], codes[kept], X)
+    size = np.abs(wanted).max()
+    np.testing.assert_allclose(learner.predict(states[0], Rows(X)), wanted, rtol=0, atol=1e-11 * size)
+
+
+@pytest.mark.parametrize("learner", [LDA(2), LDA(2, solver="lsqr", priors=(0.5, 0.5)), QDA(2)], ids=repr)
+def test_what_would_lose_digits_is_not_unlearnable(learner):
+    X, codes = table(1, 30, 3, 2, "plain")
+    X[:5] *= 1e7
+    state = learner.init(schema_of(X, LABELS[:2]))
+    learner.update(state, Rows(X, codes))
+    assert learner.unlearnable(state, Rows(X, codes, None, np.arange(0)))
+    assert all(learner.unlearnable(state, Rows(X, codes, None, np.array([row]))) for row in range(5, 30))
+    assert not learner.unlearnable(state, Rows(X, codes, None, np.arange(5)))
+
+
+@pytest.mark.parametrize("kind", [LDA, QDA])
+def test_all_rows_of_a_class_can_be_unlearnt_and_learnt_again(kind):
+    X, codes = table(2, 40, 3, 3, "plain")
+    learner = kind(3)
+    state = learner.init(schema_of(X, LABELS[:3]))
+    learner.update(state, Rows(X, codes))
+    whole = learner.predict(state, Rows(X))
+    last = Rows(X, codes, None, np.flatnonzero(codes == 2))
+    assert learner.unlearnable(state, last)
+    learner.unlearn(state, last)
+    assert np.isneginf(learner.predict(state, Rows(X))[:, 2]).all()
+    assert not state.scatters[2].any()
+    learner.update(state, last)
+    np.testing.assert_allclose(learner.predict(state, Rows(X)), whole, rtol=1e-10)
+
+
+X3, CODES3 = table(0, 60, 4, 3, "plain")
+PASSED_OVER = [
+    (type("Own", (LinearDiscriminantAnalysis,), {})(), {}, "subclass"),
+    (type("Own", (QuadraticDiscriminantAnalysis,), {})(), {}, "subclass"),
+    (make_pipeline(type("Own", (StandardScaler,), {})(), QuadraticDiscriminantAnalysis()), {}, "only a StandardScaler"),
+    (make_pipeline(StandardScaler(), StandardScaler(), LinearDiscriminantAnalysis()), {}, "only a StandardScaler"),
+    (make_pipeline(PCA(2), LinearDiscriminantAnalysis()), {}, "only a StandardScaler"),
+    (LinearDiscriminantAnalysis(), {"classes": None}, "not one column of labels"),
+    (LinearDiscriminantAnalysis(), {"classes": [np.arange(2)] * 2}, "not one column of labels"),
+    (LinearDiscriminantAnalysis(), {"classes": np.arange(1)}, "only one class"),
+    (QuadraticDiscriminantAnalysis(), {"sparse": True}, "sparse"),
+    (QuadraticDiscriminantAnalysis(), {"dtype": "float32"}, "single precision"),
+    (LinearDiscriminantAnalysis(), {"n_rows": 7}, "its rank depends on every row"),
+    (LinearDiscriminantAnalysis(solver="qr"), {}, "refuses its parameters"),
+    (QuadraticDiscriminantAnalysis(reg_param=2.0), {}, "refuses its parameters"),
+    (LinearDiscriminantAnalysis(shrinkage=0.5), {}, "refuses shrinkage with solver='svd'"),
+    (QuadraticDiscriminantAnalysis(shrinkage=0.5), {}, "refuses shrinkage with solver='svd'"),
+    (LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"), {}, "shrinkage='auto'"),
+    (QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"), {}, "shrinkage='auto'"),
+    (LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=EmpiricalCovariance()), {}, "covariance_estimator"),
+    (QuadraticDiscriminantAnalysis(covariance_estimator=EmpiricalCovariance()), {}, "covariance_estimator"),
+    (LinearDiscriminantAnalysis(priors=[0.5, 0.5]), {}, "priors"),
+    (LinearDiscriminantAnalysis(priors=[0.5, 0.5, 0.5]), {}, "priors"),
+    (QuadraticDiscriminantAnalysis(priors=[1.0, 0.0, 0.0]), {}, "priors"),
+    (LinearDiscriminantAnalysis(n_components=3), {}, "so many components"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "known", "reason"), PASSED_OVER, ids=lambda each: str(each)[:60])
+def test_what_is_passed_over(estimator, known, reason):
+    schema = schema_of(X3, **({"classes": LABELS[:3]} | known))
+    found = recognised(estimator, list(steps_of(estimator)), schema)
+    assert isinstance(found, str), found
+    assert reason in found
+
+
+def test_other_estimators_are_of_no_concern():
+    for estimator in (GaussianNB(), make_pipeline(LinearDiscriminantAnalysis(), GaussianNB())):
+        assert recognised(estimator, list(steps_of(estimator)), schema_of(X3, LABELS[:3])) is None
+
+
+@pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis()])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("method", ["predict", "decision_function", "predict_proba", "predict_log_proba"])
+def test_every_method_answers_as_scikit_learns(model, n_classes, method):
+    X, codes = table(5, 60, 4, n_classes, "plain")
+    labels = LABELS[:n_classes]
+    found = exact_of(model, X, labels)
+    state = found.init(found.schema)
+    found.update(state, Rows(X, codes))
+    values = found.predict(state, Rows(X))
+    mine, theirs = found.answered(method, values), getattr(clone(model).fit(X, labels[codes]), method)(X)
+    assert mine.shape == theirs.shape
+    assert mine.dtype.kind == theirs.dtype.kind
+    if method == "predict":
+        assert (mine == theirs).all()
+    else:
+        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
+
+
+def test_tiny_and_missing_probabilities():
+    linear, quadratic = (
+        exact_of(model(), X3, LABELS[:3]) for model in (LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis)
+    )
+    values = np.array([[0.0, -800.0, -np.inf]])
+    smallest = np.log(np.finfo(float).smallest_normal)
+    assert linear.answered("predict_log_proba", values).tolist() == [[0.0, smallest, -np.inf]]
+    assert quadratic.answered("predict_log_proba", values).tolist() == [[0.0, -800.0, -np.inf]]
+    for found in (linear, quadratic):
+        assert found.answered("predict_proba", values).tolist() == [[1.0, 0.0, 0.0]]
+        assert found.answered("predict", values).tolist() == ["a"]
+        with pytest.raises(AttributeError, match="no attribute 'score_samples'"):
+            found.answered("score_samples", values)
+
+
+def test_bad_rows_are_refused():
+    found = exact_of(LinearDiscriminantAnalysis(), X3, LABELS[:3])
+    state = found.init(found.schema)
+    with pytest.raises(CapabilityError, match="LDA does not weigh rows, but got weights: leave them out"):
+        found.update(state, Rows(X3, CODES3, np.ones(60)))
+    with pytest.raises(CapabilityError, match=r"LDA does not read sparse rows: use X\.toarray\(\)"):
+        found.update(state, Rows(csr_array(X3), CODES3))
+    with pytest.raises(InputError, match="a state of 4 features cannot read rows of 3"):
+        found.learner.predict(state, Rows(X3[:, :3]))
+    with pytest.raises(InputError, match="must be codes 0"):
+        found.update(state, Rows(X3, CODES3 + 1))
+    with pytest.raises(InputError, match="cannot be trained on rows of"):
+        found.fitted(state)
+    with pytest.raises(InputError, match="solver='qr' must be one of"):
+        LDA(3, solver="qr")
+    with pytest.raises(InputError, match="solver='lsqr' must be one of"):
+        QDA(3, solver="lsqr")
+    assert np.isnan(found.predict(state, Rows(X3))).all()
+
+
+def test_what_is_recognised_survives_a_pickle():
+    found = exact_of(make_pipeline(StandardScaler(), LinearDiscriminantAnalysis()), X3, LABELS[:3])
+    feed = Feed(Rows(X3, CODES3), Chunks(60))
+    again = pickle.loads(pickle.dumps(found))  # noqa: S301 - made just here
+    assert np.array_equal(found.held_out(found.schema, feed), again.held_out(again.schema, feed))
+
+
+def test_large_folds_are_read_in_parts(monkeypatch):
+    """Blocks of a few rows give what blocks of many do."""
+    X, codes = table(7, 200, 3, 3, "plain")
+    for model in (LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis()):
+        found = exact_of(make_pipeline(StandardScaler(), model), X, LABELS[:3])
+        for offsets in (None, [0, 90, 180, 200], list(range(0, 201, 10))):
+            feed = Feed(Rows(X, codes), Chunks(200, None if offsets is None else np.array(offsets)))
+            whole = found.held_out(found.schema, feed)
+            with monkeypatch.context() as patch:
+                patch.setattr(left_out, "_BLOCK", 64)
+                patch.setattr(class_moments, "BLOCK", 64)
+                np.testing.assert_allclose(found.held_out(found.schema, feed), whole, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LinearDiscriminantAnalysis(),
+        make_pipeline(StandardScaler(), QuadraticDiscriminantAnalysis(reg_param=0.1)),
+        LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.2),
+    ],
+    ids=lambda estimator: str(estimator)[:40],
+)
+@pytest.mark.parametrize("cv", [12, KFold(12, shuffle=True, random_state=0)])
+def test_the_front_door_takes_the_shortcut(estimator, cv):
+    X, codes = table(9, 300, 4, 3, "plain")
+    y = LABELS[:3][codes]
+    scoring = ["accuracy", "neg_log_loss", "roc_auc_ovr"]
+    ours = treecv.cross_validate(estimator, X, y, cv=cv, scoring=scoring, strategy="merge")
+    theirs = their_validate(estimator, X, y, cv=cv, scoring=scoring)
+    for name in scoring:
+        np.testing.assert_allclose(ours[f"test_{name}"], theirs[f"test_{name}"], rtol=1e-9)
+    for method in ("predict", "predict_proba", "decision_function"):
+        mine = treecv.cross_val_predict(estimator, X, y, cv=cv, method=method)
+        other = their_predict(estimator, X, y, cv=cv, method=method)
+        assert (mine == other).all() if method == "predict" else np.allclose(mine, other, rtol=1e-8, atol=1e-9)
+    models = treecv.cross_validate(estimator, X, y, cv=cv, strategy="merge", return_estimator=True)["estimator"]
+    again = their_validate(estimator, X, y, cv=cv, return_estimator=True)["estimator"]
+    for mine, other in zip(models, again, strict=True):
+        assert_fitted(mine, other, X, estimator)
+
+
+def test_leave_one_out_through_the_front_door():
+    X, codes = table(11, 60, 3, 2, "plain")
+    result = treecv.cross_validate(LinearDiscriminantAnalysis(), X, codes, cv="loo")
+    assert (result.strategy, result.exact) == ("merge", True)
+    theirs = their_validate(LinearDiscriminantAnalysis(), X, codes, cv=LeaveOneOut())
+    assert result["test_score"].tolist() == theirs["test_score"].tolist()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treecv.learners.class_moments import ClassMoments, Floats, blocks, by_class
 from treecv.learners.discriminants import Discriminants, least_kept, scales
 from treecv.learners.left_out import LeftOut, columns
-from treecv.learners.qda_folds import SAFE, Batch, Downdate, Shapes, exceeds, falls_short
+from treecv.learners.qda_folds import SAFE, Batch, Downdate, Shapes
 from treecv.learners.settings import check_among
 
 
@@ -89,8 +89,8 @@ class QDA(Discriminants):
             return True
         scale, present = self.scale(state), state.counts > 0
         shapes = Shapes.of(self.covariances(state.scatters, state.counts, scale)[present], scale)
-        short = falls_short(shapes.least, self.tol, shapes.largest)
-        return bool(short.any() or (exceeds(shapes.least, self.tol, shapes.largest) & (shapes.sound > SAFE)).all())
+        short = shapes.fall_short(self.tol)
+        return bool(short.any() or (shapes.exceed(self.tol) & (shapes.sound > SAFE)).all())
 
     def covariances(self, scatters: Floats, counts: Floats, scale: Floats) -> Floats:
         """The covariance of each class, drawn towards the identity of features divided by `scale`."""

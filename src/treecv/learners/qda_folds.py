@@ -12,23 +12,31 @@ from treecv.learners.left_out import LeftOut, columns
 
 SAFE = 1e-6
 """The least eigenvalue of a correlation, and share of a variance, that leave enough digits."""
+NEAR = 1e-9
+"""How near to a threshold, by its size, a number may be on either side of it."""
 
 
 class Shapes(NamedTuple):
     """Covariances, as what leads to coordinates in which they are the identity, and their determinants' logarithms.
 
-    `least` and `largest` are eigenvalues among scaled features, `sound` is the smallest one of the correlation.
+    The smallest eigenvalue among scaled features is about `least`, and for certain from `low` to `high`; `largest` is
+    the largest one. That of the correlation is `sound`.
     """
 
     whitening: Floats
     logs: Floats
     least: Floats
+    low: Floats
+    high: Floats
     largest: Floats
     sound: Floats
 
     @classmethod
-    def of(cls, covariance: Floats, scale: Floats) -> "Shapes":
-        """The shape of each covariance; `scale` is what the features are divided by."""
+    def of(cls, covariance: Floats, scale: Floats, largest: float = 0.0) -> "Shapes":
+        """The shape of each covariance; `scale` is what the features are divided by.
+
+        Rounding is that of the `largest` eigenvalue which the covariances, or what they are differences of, have had.
+        """
         own = np.sqrt(np.maximum(np.einsum("...jj->...j", covariance), 0))
         own = np.where(own > 0, own, 1)
         spread, directions = np.linalg.eigh(_divided(covariance, own))
@@ -36,22 +44,23 @@ class Shapes(NamedTuple):
         with np.errstate(divide="ignore", invalid="ignore"):  # whoever reads them asks for `least` first
             logs = np.log(spread).sum(axis=-1) + 2 * (np.log(own) - np.log(scale)).sum(axis=-1)
             whitening = directions / np.sqrt(spread)[..., np.newaxis, :] / own[..., np.newaxis]
-        return cls(whitening, logs, values[..., 0], values[..., -1], spread[..., 0])
+        floor = spread[..., 0] * ((own / scale) ** 2).min(axis=-1) * (1 - NEAR)
+        doubt = 64 * EPS * np.maximum(values[..., -1], largest)
+        least, low = np.maximum(values[..., 0], floor), np.maximum(values[..., 0] - doubt, floor)
+        return cls(whitening, logs, least, low, least + doubt, values[..., -1], spread[..., 0])
+
+    def exceed(self, tol: float) -> NDArray[np.bool_]:
+        """Whether all eigenvalues are greater than `tol` for certain."""
+        return np.asarray(self.low * (1 - NEAR) > tol)
+
+    def fall_short(self, tol: float) -> NDArray[np.bool_]:
+        """Whether an eigenvalue is less than `tol` for certain."""
+        return np.asarray(self.high * (1 + NEAR) < tol)
 
 
 def _divided(covariance: Floats, scale: Floats) -> Floats:
     divided: Floats = covariance / scale[..., np.newaxis] / scale[..., np.newaxis, :]
     return divided
-
-
-def exceeds(least: Floats, tol: float, largest: Floats) -> NDArray[np.bool_]:
-    """Whether an eigenvalue is greater than `tol` for certain, where rounding is that of the largest one."""
-    return np.asarray(least * (1 - 1e-9) > tol + 64 * EPS * largest)
-
-
-def falls_short(least: Floats, tol: float, largest: Floats) -> NDArray[np.bool_]:
-    """Whether an eigenvalue is less than `tol` for certain."""
-    return np.asarray(least * (1 + 1e-9) < tol - 64 * EPS * largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +86,10 @@ class Downdate:
         counts[label] -= 1
         own = Shapes.of(learner.covariances(state.scatters[label], counts[label], scale), scale)
         others = np.flatnonzero(counts * (np.arange(len(counts)) != label))
-        short = bool(falls_short(shapes.least, learner.tol, shapes.largest)[others].any())
-        short |= bool(counts[label] > 0 and falls_short(own.least, learner.tol, own.largest))
+        short = bool(shapes.fall_short(learner.tol)[others].any())
+        short |= bool(counts[label] > 0 and own.fall_short(learner.tol))
         n = state.counts.sum()
-        enough = exceeds(shapes.least * (n - 1) / n, learner.tol, shapes.largest) & (shapes.sound > SAFE)
+        enough = shapes.exceed(learner.tol * n / (n - 1)) & (shapes.sound > SAFE)
         fails = short and not learner.scaled
         return cls(learner, state, label, counts, shapes, own, fails, bool(enough[others].all()))
 
@@ -107,8 +116,8 @@ class Downdate:
 
     def _keeps_rank(self, left: Floats) -> NDArray[np.bool_]:
         n = self.state.counts.sum()
-        least = exceeds(left * self.own.least * (n - 1) / n, self.learner.tol, self.own.largest)
-        return np.asarray(least & (left * self.own.sound > SAFE))
+        least = left * self.own.low * (1 - NEAR)
+        return np.asarray((least > self.learner.tol * n / (n - 1)) & (left * self.own.sound > SAFE))
 
     def _scaling(self, X: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """By how much scores rise where features are scaled without a row, and whether that is certain."""
@@ -161,12 +170,15 @@ class Batch:
     state: ClassMoments
     shapes: Shapes
     variances: Floats
+    enough: NDArray[np.bool_]
+    short: NDArray[np.bool_]
 
     @classmethod
     def of(cls, learner: Any, state: ClassMoments, shapes: Shapes) -> "Batch":
         """For the folds of these rows."""
         whole = learner.covariances(state.scatters, state.counts, learner.scale(state))
-        return cls(learner, state, shapes, np.einsum("cjj->cj", whole))
+        enough, short = shapes.exceed(learner.tol) & (shapes.sound > SAFE), shapes.fall_short(learner.tol)
+        return cls(learner, state, shapes, np.einsum("cjj->cj", whole), enough, short)
 
     def models(self, left_out: LeftOut, positions: NDArray[np.int64], counts: Floats) -> Models:
         """The models of folds that hold out the rows at these positions and keep so many of each class."""
@@ -183,13 +195,14 @@ class Batch:
             sums, lost = self._lost(left_out, positions[lack], label, counts[lack, label])
             means[lack, label] -= sums / counts[lack, label, np.newaxis]
             covariance = learner.covariances(state.scatters[label] - lost, counts[lack, label], scale[lack])
-            shapes = Shapes.of(covariance, scale[lack])
+            shapes = Shapes.of(covariance, scale[lack], float(self.shapes.largest[label]))
             whitening[lack, label], logs[lack, label] = shapes.whitening, shapes.logs
-            least, largest, sound = (np.full(len(counts), whole[label]) for whole in self.shapes[2:])
-            least[lack], largest[lack] = shapes.least, np.maximum(shapes.largest, largest[lack])
-            sound[lack] = self._left_at_least(label, covariance) * shapes.sound
-            exist &= ~present | (exceeds(least, learner.tol, largest) & (sound > SAFE))
-            fail |= present & falls_short(least, learner.tol, largest)
+            enough, short = (np.full(len(counts), whole[label]) for whole in (self.enough, self.short))
+            sound = self._left_at_least(label, covariance) * shapes.sound
+            enough[lack] = shapes.exceed(learner.tol) & (sound > SAFE)
+            short[lack] = shapes.fall_short(learner.tol)
+            exist &= ~present | enough
+            fail |= present & short
         constants = learner.log_priors(counts) - 0.5 * logs
         return Models(counts, means, whitening, constants, exist & ~fail, fail & certain)
 
