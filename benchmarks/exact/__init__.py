@@ -1,0 +1,1 @@
+"""What exact shortcuts cost beside what they replace."""
