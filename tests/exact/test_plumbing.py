@@ -165,7 +165,7 @@ def test_auto_takes_the_shortcut_and_says_so(known):
     assert (result.strategy, result.exact, result.record.trainings) == ("merge", True, 2)
     assert result.what == (
         "The score of `fit`; 24 folds of 24 rows, the statistics of each taken from those of the whole. That is exact, "
-        "and costs about 2 trainings, where one a fold would take 23."
+        "and costs about 3 trainings, where one a fold would take 23."
     )
 
 
@@ -288,7 +288,7 @@ class TestExplain:
         assert explained(capsys, DummyRegressor(), X, y, cv="loo", scoring="neg_mean_squared_error") == [
             "DummyRegressor, 24 folds of 24 rows",
             "strategy         trainings  exact",
-            'merge                  2.0  yes    <- strategy="auto"',
+            'merge                  3.0  yes    <- strategy="auto"',
             "scikit-learn          23.0  yes",
             "tree                     -  no     DummyRegressor has no `partial_fit`",
             "standard                 -  no     DummyRegressor has no `partial_fit`",
@@ -318,7 +318,7 @@ class TestExplain:
             == 'closed_form            1.5  yes    <- strategy="auto"'
         )
         lines = explained(capsys, DummyRegressor(), X, y, scoring="r2", return_estimator=True)
-        assert lines[2] == 'merge                  2.0  yes    <- strategy="auto"'
+        assert lines[2] == 'merge                  2.2  yes    <- strategy="auto"'
         assert lines[-1].endswith("it makes no models, which were asked for")
 
     def test_folds_that_share_nothing(self, capsys):

@@ -1,7 +1,9 @@
 """A Gaussian density with a full or a diagonal covariance.
 
 Welford: Note on a method for calculating corrected sums of squares and products, Technometrics 4 (1962). With weights:
-West: Updating mean and variance estimates: an improved method, Communications of the ACM 22 (1979).
+West: Updating mean and variance estimates: an improved method, Communications of the ACM 22 (1979). Two states are
+joined, and rows taken back, as in Chan, Golub and LeVeque: Algorithms for computing the sample variance, The American
+Statistician 37 (1983).
 """
 
 from dataclasses import dataclass
@@ -12,11 +14,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treecv.data import Rows
+from treecv.data import Feed, Rows
 from treecv.learner import Schema, State
 from treecv.learners import sums
 from treecv.learners.compiled import compiled
 from treecv.learners.elementary import log
+from treecv.learners.gaussian_folds import DIGITS, Diagonal, Full, Gone, log_densities
 from treecv.learners.settings import check_flags, check_positive, check_rows
 
 _LOG_2_PI = exact_log(2 * pi)
@@ -104,6 +107,81 @@ class Gaussian:
                 else:
                     scatter[0] += lever * away * away
         learnt["count"] += len(rows)
+
+    def merge(self, state: State, other: State) -> State:
+        """Let `state` have learnt also what `other` has; returns it."""
+        mine, theirs, d = state[0], other[0], int(state["n_features"][0])
+        before, total = float(mine["total"]), float(mine["total"] + theirs["total"])
+        if total > 0:
+            share = float(theirs["total"]) / total
+            apart = theirs["mean"][:d] - mine["mean"][:d]
+            mine["scatter"][:, :d] += theirs["scatter"][:, :d] + self._spread(
+                np.sqrt(before * share) * apart[np.newaxis]
+            )
+            mine["mean"][:d] += share * apart
+        mine["total"] = total
+        mine["count"] += theirs["count"]
+        return state
+
+    def unlearn(self, state: State, rows: Rows) -> None:
+        """Let `state` be as if it had never learnt `rows`."""
+        check_rows(self, state, rows)
+        learnt, d = state[0], int(state["n_features"][0])
+        learnt["count"] -= len(rows)
+        if learnt["count"] == 0:
+            learnt["total"] = learnt["mean"] = learnt["scatter"] = 0
+            return
+        gone = self._gone(state, rows)
+        if gone.weight[0] > 0:
+            learnt["scatter"][:, :d] -= self._spread(gone.factor[0])
+            learnt["mean"][:d] -= gone.shift[0]
+            learnt["total"] = gone.left[0]
+
+    def unlearnable(self, state: State, rows: Rows) -> bool:
+        """Whether `unlearn` spoils no more than three digits: in no direction all of the spread comes from `rows`."""
+        check_rows(self, state, rows)
+        learnt, d, gone = state[0], int(state["n_features"][0]), self._gone(state, rows)
+        if gone.weight[0] == 0 or len(rows) == learnt["count"]:
+            return True
+        scatter = learnt["scatter"][:, :d]
+        try:
+            kind, spread = (Full, scatter + np.triu(scatter, 1).T) if self.full else (Diagonal, scatter[0])
+            return kind(spread, float(learnt["total"]), self.floor).least_left(gone) >= DIGITS
+        except np.linalg.LinAlgError:  # the floor is lost beside the spread
+            return False
+
+    def _gone(self, state: State, rows: Rows) -> Gone:
+        """What these rows would take with them."""
+        learnt, d = state[0], int(state["n_features"][0])
+        stored = np.fromiter(rows.order(), np.int64, len(rows))
+        weights = np.ones(len(rows)) if rows.weights is None else rows.weights[stored].astype(float)
+        away = rows.X[stored].astype(float) - learnt["mean"][:d]
+        return Gone.of(away[np.newaxis], weights[np.newaxis], float(learnt["total"]))
+
+    def _spread(self, factor: NDArray[np.float64]) -> NDArray[np.float64]:
+        """F'F as states keep it: the upper triangle, or the diagonal in one line."""
+        if self.full:
+            return np.triu(factor.T @ factor)
+        diagonal: NDArray[np.float64] = (factor**2).sum(axis=0)[np.newaxis]
+        return diagonal
+
+    def held_out(self, schema: Schema, feed: Feed) -> NDArray[np.float64]:
+        """The log density of each held-out row, in the order of positions, by all rows outside of its own fold.
+
+        NaN where these have no weight.
+        """
+        return log_densities(self, schema, feed)
+
+    def held_out_trainings(self, n_rows: int, n_features: int, k: int) -> float:
+        """What `held_out` costs, in trainings.
+
+        A dozen passes over the rows; with a full covariance also a product of them, and for each fold the eigenvalues
+        of a matrix as wide as the fold has rows, or the rows features.
+        """
+        if not self.full:
+            return 8.0
+        size = n_rows / k
+        return 3 + 2 * min(size / n_features, n_features / size) ** (2 if size < n_features else 1)
 
     def covariance(self, state: State) -> NDArray[np.float64]:
         """The covariance, or its diagonal; NaN before there are rows."""

@@ -174,6 +174,7 @@ class Ridge:
     order_free: ClassVar[bool] = True
     call_free: ClassVar[bool] = True
     several_targets: ClassVar[bool] = True
+    closed: ClassVar[bool] = True
 
     @property
     def weighs(self) -> bool:

@@ -84,7 +84,7 @@ def _check_answers(job: Job, method: str) -> None:
     own = inside(job.estimator)
     if hasattr(own, "__treecv_answers__"):
         own.__treecv_answers__(method, np.empty((0, outputs_of(job.learner))))  # says itself why not
-    elif is_twin(job.estimator, job.learner):
+    elif is_twin(job.estimator, job.learner) or job.options.exact:
         getattr(own, method)  # likewise
     elif method != "predict" and not (method == "decision_function" and getattr(job.learner, "margins", False)):
         raise AttributeError(f"This {type(job.estimator).__name__!r} has no method {method!r}: use 'predict'.")

@@ -81,9 +81,9 @@ def cross_validate(
     error_score : "raise" or float
         The score of folds whose training or prediction failed.
     strategy : {"auto", "tree", "standard", "merge", "closed_form"} or strategy
-        How the scores come about. "auto" never changes what is estimated: it takes an exact shortcut where the estimator
-        has one that is cheaper than a training a fold, the tree for estimators whose `fit` is one pass (those of
-        treecv, `OnePass`, models of river), and scikit-learn's own function for others. `explain` shows the choice.
+        How the scores come about. "auto" never changes what is estimated: it takes an exact shortcut where there is one
+        that is cheaper than a training a fold, the tree for estimators whose `fit` is one pass (those of treecv,
+        `OnePass`, models of river), and scikit-learn's own function for others. `explain` shows the choice.
         "merge" and "closed_form" are shortcuts; where they cannot run they raise.
         "tree" trains by `partial_fit`, and means the same as wrapping the estimator in `OnePass`.
         "standard" trains each fold from scratch, likewise in one pass.
@@ -97,8 +97,8 @@ def cross_validate(
         is not an integer. None: a new one, kept in ``result.record``.
     native : bool
         False: take no shortcut, and train by the estimator's own `partial_fit` where the core has a twin of it, as for
-        scikit-learn's SGD estimators and a scaler before one. ``result.what`` says where a twin shuffles with random numbers of its
-        own, and why an estimator of that kind was not trained by its twin.
+        scikit-learn's SGD estimators and a scaler before one. ``result.what`` says where a twin shuffles with random
+        numbers of its own, and why an estimator of that kind was not trained by its twin.
     aggregate : {"folds", "pooled"}
         "pooled" computes each score once, from all out-of-fold predictions, or once for each repetition.
     return_predictions : bool

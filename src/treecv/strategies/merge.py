@@ -28,10 +28,11 @@ class Merge:
     gives: ClassVar[frozenset[str]] = frozenset({"predictions", "models"})
 
     def trainings(self, learner: Any, schema: Schema, k: int) -> float:
-        """Two passes: one to learn the rows, one to take them away again."""
+        """Two passes, to learn the rows and to take them away again, and a model made of each fold's statistics."""
         if _at_once(learner):
             return float(learner.held_out_trainings(schema.n_rows, schema.n_features, k))
-        return 2.0 if hasattr(learner, "unlearn") else 3.0
+        models = k * schema.n_features / schema.n_rows
+        return (2.0 if hasattr(learner, "unlearn") else 3.0) + models
 
     def exact(self, learner: Any, order: str = "fixed") -> bool:
         """Always: what can be merged does not depend on the order of the rows."""

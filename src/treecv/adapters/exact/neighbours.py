@@ -25,6 +25,7 @@ from treecv.data.tables import take
 from treecv.errors import CapabilityError
 from treecv.learner import Schema
 from treecv.learners.neighbours import (
+    SAME_WEIGHT,
     Bools,
     Floats,
     Found,
@@ -55,7 +56,8 @@ def recognised(estimator: Any, steps: list[tuple[str, Any]], schema: Schema) -> 
     reason = _obstacle(model, steps, schema)
     if reason:
         return reason
-    return NearestNeighbours(estimator, LeavesOut(model), schema)
+    outputs = len(schema.classes) if isinstance(model, KNeighborsClassifier) else schema.n_outputs
+    return NearestNeighbours(estimator, LeavesOut(model, outputs), schema)
 
 
 def _obstacle(model: Any, steps: list[tuple[str, Any]], schema: Schema) -> str:
@@ -114,13 +116,18 @@ class LeavesOut:
     ----------
     model : KNeighborsClassifier or KNeighborsRegressor
         Its settings.
+    outputs : int
+        The classes, or the targets of a row.
     """
 
     model: Any
+    outputs: int
 
     order_free: ClassVar[bool] = True
     call_free: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
+    several_targets: ClassVar[bool] = True
+    closed: ClassVar[bool] = True
 
     @property
     def margins(self) -> bool:
@@ -137,19 +144,23 @@ class LeavesOut:
         return Answers(self.model, schema, Table.of(feed)).all()
 
     def held_out_trainings(self, n_rows: int, n_features: int, k: int) -> float:
-        """What the shortcut costs, in trainings with their predictions, as plain cross-validation does k of them.
+        """What the shortcut costs, in trainings with their predictions, of which plain cross-validation does k.
 
-        One search over all rows, 1.1 with what is looked at twice. Training is next to nothing, and k folds ask n
-        rows in all, however many they are: plain cross-validation costs (k - 1) / k of such a search, and besides, for
-        each fold, a copy of its training part and a reading or two of it. A search over all rows costs about as much
-        as `_COPIES` of these.
+        Training is next to nothing, and k folds ask n rows in all, however many they are: plain cross-validation costs
+        (k - 1) / k of a search over all rows, and a fixed price for each fold. So ten folds cost about as much either
+        way, and leave-one-out by the shortcut up to some hundred times less. Rows whose ties scikit-learn must break
+        cost a fold each, and are not foreseen here.
         """
-        plain = (k - 1) / k + k * _COPIES / n_rows
-        return k * 1.1 / plain
+        plain = (k - 1) / k + k * (_TREE if n_features <= _TREE_FEATURES else _COPIES) / n_rows
+        return k * _SEARCHES / plain
 
 
-_COPIES = 100
-"""Rows that a search over all rows answers in the time in which all rows are copied, checked and read once."""
+_SEARCHES = 1.15
+"""What the shortcut takes in searches, with what is looked at twice."""
+_TREE, _COPIES = 500, 50
+"""The rows that a search over all rows answers while a tree of all rows is built, or while they are copied and read."""
+_TREE_FEATURES = 15
+"""scikit-learn searches by a tree up to here, if it is left the choice."""
 
 
 @dataclass
@@ -343,23 +354,39 @@ class Answers:
             yield fold, members if self.method == "brute" else members[self.open[members]]
 
     def _ask(self, fold: int, rows: Ints) -> None:
-        """scikit-learn's own answers: a fold is trained, and asked about these rows."""
+        """scikit-learn's own answers: a fold is trained, and asked about these rows.
+
+        By brute force it breaks ties in another way if whole numbers are stored as integers, and that does not show any
+        more: where it matters the fold gets no answer.
+        """
         learnt = np.flatnonzero(self.table.folds != fold)
         if len(learnt) == 0:
             return
-        model = clone(self.model).fit(take(self.table.X, learnt), self.table.y[learnt])
-        asked = take(self.table.X, rows)
-        try:
-            predicted = model.predict(asked)
-        except ValueError:  # it has learnt fewer rows than it must find; some metrics do not mind
-            return
-        if not self.is_classifier:
-            self.values[rows] = predicted.reshape(len(rows), -1)
-            return
-        answers = np.zeros((len(rows), self.values.shape[1]))
-        answers[:, model.classes_] = model.predict_proba(asked)
-        _prefer(answers, predicted)
+        answers = self._asked(self.table.X, learnt, rows)
+        if self.method == "brute" and self.table.X.dtype == np.float64 and self._are_whole:
+            others = self._asked(self.table.X.astype(np.int64), learnt, rows)
+            if not np.allclose(answers, others, rtol=SAME_WEIGHT, atol=SAME_WEIGHT, equal_nan=True):
+                return
         self.values[rows] = answers
+
+    def _asked(self, X: Any, learnt: Ints, rows: Ints) -> Floats:
+        """What a model that has learnt some rows says of others; NaN if it refuses."""
+        model = clone(self.model).fit(take(X, learnt), self.table.y[learnt])
+        answers = np.zeros((len(rows), self.values.shape[1]))
+        try:
+            predicted = model.predict(take(X, rows))
+        except ValueError:  # it has learnt fewer rows than it must find; some metrics do not mind
+            return np.full_like(answers, np.nan)
+        if not self.is_classifier:
+            return np.asarray(predicted, np.float64).reshape(answers.shape)
+        answers[:, model.classes_] = model.predict_proba(take(X, rows))
+        _prefer(answers, predicted)
+        return answers
+
+    @cached_property
+    def _are_whole(self) -> bool:
+        values = self.table.X.data if issparse(self.table.X) else self.table.X
+        return bool(np.array_equal(values, np.rint(values)))
 
     @cached_property
     def method(self) -> str:
@@ -405,8 +432,8 @@ class Answers:
         return Precision(np.zeros(len(table)), relative=relative)
 
 
-_TREE_FEATURES = 15
 _FEW_FOLDS, _SAMPLE = 50, 200
+"""So few folds are not searched beforehand, if a sample of so many rows shows that it would not help."""
 
 
 def _prefer(answers: Floats, predicted: NDArray[Any]) -> None:

@@ -1,0 +1,198 @@
+"""Densities: every fold as training from scratch answers it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from exact.folds_from_scratch import Task, splits
+from treecv.data import Rows
+from treecv.learners import Gaussian
+
+EPS = np.finfo(float).eps
+
+
+@st.composite
+def tables(draw, most=14):
+    """Features of any scale; constant, collinear or doubled ones; weights of any kind, none of them negative."""
+    n, d = draw(st.integers(3, most)), draw(st.integers(1, 5))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    X = random.normal(size=(n, d))
+    kind = draw(st.sampled_from(["normal", "scales", "constant", "collinear", "duplicates", "one"]))
+    if kind == "scales":
+        X *= 10.0 ** random.integers(-3, 4, size=d)
+    elif kind == "constant":
+        X[:, 0] = 0.1
+    elif kind == "collinear":
+        X[:, -1] = X[:, 0] * 2
+    elif kind == "duplicates":
+        X = X[random.integers(0, 3, size=n)]
+    elif kind == "one":  # a single row makes all of the spread
+        X[:, 0] = 0
+        X[n // 2, 0] = 1e3
+    weights = None
+    if draw(st.booleans()):
+        weights = random.exponential(size=n) ** draw(st.sampled_from([1, 6])) * random.integers(0, 3, size=n)
+    offsets, index = draw(splits(n))
+    return Task(X, None, weights, index, offsets)
+
+
+def from_scratch(learner, task):
+    """What each fold's own model says of its rows, and to how many digits that can be known.
+
+    The covariance is known to the last digit or two of its diagonal. If directions are nearly without spread, these
+    are the first digits of the spread in them.
+    """
+    found, known = [], []
+    for train, test in task.folds():
+        state = learner.init(task.schema)
+        learner.update(state, Rows(task.X, None, task.weights, train))
+        found.append(learner.predict(state, Rows(task.X, None, task.weights, test)))
+        known.append(np.full(len(test), 1e-9 + 32 * EPS * condition(learner, state)))
+    return np.concatenate(found), np.concatenate(known)
+
+
+def condition(learner, state):
+    covariance = learner.covariance(state)
+    if not learner.full or not np.isfinite(covariance).all():
+        return 1.0
+    deviations = np.sqrt(np.diag(covariance))
+    return np.linalg.cond(covariance / np.outer(deviations, deviations))
+
+
+def assert_close(found, expected, known):
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    missed = np.nan_to_num(np.abs(found - expected) / (1 + np.abs(expected)))
+    assert (missed <= known).all(), (found, expected)
+
+
+@settings(max_examples=200, deadline=None)
+@given(tables(), st.booleans(), st.sampled_from([1e-6, 1e-2, 10.0]))
+def test_the_gaussian_of_all_folds_at_once(task, full, floor):
+    learner = Gaussian(full, floor)
+    assert_close(learner.held_out(task.schema, task.feed), *from_scratch(learner, task))
+
+
+@settings(max_examples=200, deadline=None)
+@given(tables(), st.booleans(), st.sampled_from([1e-6, 1e-2, 10.0]))
+def test_gaussians_without_a_fold_by_merging_and_by_unlearning(task, full, floor):
+    learner = Gaussian(full, floor)
+    whole = learner.init(task.schema)
+    learner.update(whole, task.feed.rows)
+    expected, known = from_scratch(learner, task)
+    merged, unlearnt, safe = [], [], []
+    for train, test in task.folds():
+        rows = Rows(task.X, None, task.weights, test)
+        parts = [trained(learner, task, part) for part in np.array_split(train, 3)]
+        merged.append(learner.predict(learner.merge(learner.merge(parts[0], parts[1]), parts[2]), rows))
+        safe.append(np.full(len(test), learner.unlearnable(whole, rows)))
+        rest = learner.copy(whole)
+        if safe[-1].all():
+            learner.unlearn(rest, rows)
+            assert rest["count"][0] == len(train)
+        unlearnt.append(learner.predict(rest, rows))
+    assert_close(np.concatenate(merged), expected, known)
+    safe = np.concatenate(safe)
+    assert_close(np.concatenate(unlearnt)[safe], expected[safe], known[safe])
+
+
+def trained(learner, task, index):
+    state = learner.init(task.schema)
+    learner.update(state, Rows(task.X, None, task.weights, index))
+    return state
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("full", [False, True])
+def test_merging_and_unlearning_keep_the_digits_that_there_are(full, scale):
+    """Beside 50 digits. A mean of 1e8 is known to 1e-8, so a deviation of 1e-6 is known to a digit or two."""
+    random = np.random.default_rng(3)
+    X, weights = 1e8 + scale * random.normal(size=(40, 3)), random.exponential(size=40)
+    task, learner = Task(X, None, weights), Gaussian(full, 1e-300)
+    known = 4 * EPS * (1 + 1e8 / scale)
+    merged = learner.merge(trained(learner, task, np.arange(30)), trained(learner, task, np.arange(30, 40)))
+    assert_moments(learner, merged, X, weights, known)
+    rows = Rows(X, None, weights, np.arange(25, 40))
+    assert learner.unlearnable(merged, rows)
+    learner.unlearn(merged, rows)
+    assert_moments(learner, merged, X[:25], weights[:25], known)
+
+
+def assert_moments(learner, state, X, weights, known):
+    mp.dps = 50
+    exact = np.vectorize(mpf, otypes=[object])
+    X, weights = exact(X), exact(weights)
+    mean = weights @ X / weights.sum()
+    spread = (X - mean).T @ ((X - mean) * weights[:, np.newaxis]) / weights.sum()
+    own = learner.covariance(state) if learner.full else np.diag(learner.covariance(state))
+    spread = spread if learner.full else np.diag(np.diag(spread))
+    deviations = np.sqrt(np.diag(spread).astype(float))
+    np.testing.assert_allclose((exact(learner.mean(state)) / mean - 1).astype(float), 0, atol=4 * EPS)
+    np.testing.assert_allclose((exact(own) - spread).astype(float) / np.outer(deviations, deviations), 0, atol=known)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_what_would_lose_its_digits_is_not_unlearnt(full):
+    X = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 4.0], [1e3, 3.0]])
+    learner, task = Gaussian(full), Task(X)
+    state = trained(learner, task, np.arange(4))
+    assert [learner.unlearnable(state, Rows(X, index=np.array([i]))) for i in range(4)] == [True, True, True, False]
+    assert learner.unlearnable(state, Rows(X))
+    weighted = Rows(X, None, np.array([1e-6, 0.0, 0.0, 1.0]))
+    state = trained(learner, Task(X, None, weighted.weights), np.arange(4))
+    assert not learner.unlearnable(state, Rows(X, None, weighted.weights, np.array([3])))
+    assert learner.unlearnable(state, Rows(X, None, weighted.weights, np.array([1])))
+
+
+def test_a_state_that_has_unlearnt_everything_has_learnt_nothing():
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    learner = Gaussian()
+    state = trained(learner, Task(X), np.arange(5))
+    learner.unlearn(state, Rows(X))
+    assert state.tobytes() == learner.init(Task(X).schema).tobytes()
+    other = trained(learner, Task(X), np.arange(5))
+    assert learner.merge(state, other).tobytes() == other.tobytes()
+    empty = learner.init(Task(X).schema)
+    assert learner.merge(learner.copy(empty), empty).tobytes() == empty.tobytes()
+
+
+def test_a_spread_in_which_the_floor_is_lost_is_not_downdated():
+    X = np.random.default_rng(0).normal(size=(30, 1)) * np.array([1e9, 1e9])
+    learner, task = Gaussian(floor=1e-6), Task(X)
+    assert not learner.unlearnable(trained(learner, task, np.arange(30)), Rows(X, index=np.array([1])))
+    with np.errstate(invalid="ignore"):
+        expected, _ = from_scratch(learner, task)
+    np.testing.assert_array_equal(learner.held_out(task.schema, task.feed), expected)
+
+
+def test_rows_without_weight_make_no_density():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    for weights in (np.zeros(6), np.array([1.0, 0, 0, 0, 0, 0])):
+        task = Task(X, None, weights)
+        found = Gaussian().held_out(task.schema, task.feed)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(from_scratch(Gaussian(), task)[0]))
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_folds_of_many_rows_and_features(full):
+    """More rows in a fold than features, and fewer; and more numbers than are worked on at once."""
+    X = np.random.default_rng(0).normal(size=(3000, 40)).astype(np.float32)
+    learner = Gaussian(full)
+    for offsets in (np.array([0, 20, 1000, 1990, 3000]), None):
+        task = Task(X, None, None, None, offsets)
+        found = learner.held_out(task.schema, task.feed)
+        for fold in (0, 1, 3) if offsets is not None else (0, 1234, 2999):
+            begin, end = task.feed.chunks.span(fold, fold)
+            state = learner.init(task.schema)
+            learner.update(state, task.feed.all_but(fold))
+            expected = learner.predict(state, task.feed.fold(fold))
+            np.testing.assert_allclose(found[begin:end], expected, rtol=1e-11)
+
+
+def test_what_all_folds_cost():
+    assert Gaussian(False).held_out_trainings(1000, 10, 1000) == 8
+    full = Gaussian().held_out_trainings
+    assert full(1000, 10, 1000) < 3.1
+    assert full(1000, 10, 10) < 3.3
+    assert full(1000, 10, 100) == 5
