@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(shell find core -name '*.hpp' -o -name '*.cpp')
 SOURCES := $(CORE) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench native claims sanitize reference torch format stubs clean
+.PHONY: demo test lint bench native exact claims sanitize reference torch format stubs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/installed
@@ -55,6 +55,11 @@ bench: .venv/installed
 # Limits of the core's own learners, beside scikit-learn's estimators; takes the options of `bench`.
 native: .venv/installed
 	$(BIN)/python -m benchmarks.native $(BENCH)
+
+# Exact shortcuts beside what scikit-learn takes, one family after another; stores nothing.
+exact: .venv/installed
+	for family in naive_bayes linear neighbours discriminants; do \
+	    OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.exact.$$family $(BENCH) || exit 1; done
 
 claims: .venv/installed
 	$(BIN)/python -m benchmarks.claims.table $(CLAIMS)
