@@ -94,4 +94,5 @@ def all_but(feed: Feed, fold: int) -> Rows:
     begin, end = feed.chunks.span(fold, fold)
     positions = np.concatenate([np.arange(begin), np.arange(end, feed.n_rows)])
     stored = positions if feed.rows.index is None else feed.rows.index[positions]
-    return Rows(feed.rows.X, feed.rows.y, feed.rows.weights, np.sort(stored)).gathered()
+    stored = np.sort(stored)
+    return Rows(feed.rows.X[stored], feed.rows.y[stored])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treecv.learners.class_moments import ClassMoments, Floats, blocks, by_class
 from treecv.learners.discriminants import Discriminants, least_kept, scales
 from treecv.learners.left_out import LeftOut, columns
-from treecv.learners.qda_folds import SAFE, Batch, Downdate, Shapes
+from treecv.learners.qda_folds import SAFE, Batch, Downdate, Shapes, noise_of
 from treecv.learners.settings import check_among
 
 
@@ -63,8 +63,9 @@ class QDA(Discriminants):
 
     def held_out_trainings(self, n_rows: int, n_features: int, k: int) -> float:
         """What `held_out` costs, in trainings."""
-        each = self._by_folds or k < n_rows
-        return 1 + (30.0 * k * self.classes * n_features / max(n_rows, 1) if each else 0)
+        if k == n_rows and not self._by_folds:
+            return 1.5
+        return 2.3 + 3.0 * k * self.classes * n_features / max(n_rows, 1)
 
     @property
     def _by_folds(self) -> bool:
@@ -88,7 +89,9 @@ class QDA(Discriminants):
         if not self.possible(state.counts, state.means.shape[1]):
             return True
         scale, present = self.scale(state), state.counts > 0
-        shapes = Shapes.of(self.covariances(state.scatters, state.counts, scale)[present], scale)
+        shapes = Shapes.of(
+            self.covariances(state.scatters, state.counts, scale)[present], scale, noise_of(state, scale)
+        )
         short = shapes.fall_short(self.tol)
         return bool(short.any() or (shapes.exceed(self.tol) & (shapes.sound > SAFE)).all())
 
@@ -112,7 +115,9 @@ class QDA(Discriminants):
             return scores
         scale = self.scale(state)
         present = np.flatnonzero(state.counts).tolist()
-        shapes = Shapes.of(self.covariances(state.scatters, state.counts, scale)[present], scale)
+        shapes = Shapes.of(
+            self.covariances(state.scatters, state.counts, scale)[present], scale, noise_of(state, scale)
+        )
         if (shapes.least <= self.tol).any():
             return scores
         scores[:] = -np.inf
@@ -135,7 +140,7 @@ class QDA(Discriminants):
 
     def _held_out(self, state: ClassMoments, left_out: LeftOut, values: Floats) -> NDArray[np.int64]:
         scale = self.scale(state)
-        shapes = Shapes.of(self.covariances(state.scatters, state.counts, scale), scale)
+        shapes = Shapes.of(self.covariances(state.scatters, state.counts, scale), scale, noise_of(state, scale))
         folds = np.arange(len(left_out.sizes))
         if not self._by_folds:
             folds = self._one_by_one(state, left_out, shapes, values)

@@ -32,10 +32,11 @@ class Shapes(NamedTuple):
     sound: Floats
 
     @classmethod
-    def of(cls, covariance: Floats, scale: Floats, largest: float = 0.0) -> "Shapes":
+    def of(cls, covariance: Floats, scale: Floats, noise: float, largest: float = 0.0) -> "Shapes":
         """The shape of each covariance; `scale` is what the features are divided by.
 
-        Rounding is that of the `largest` eigenvalue which the covariances, or what they are differences of, have had.
+        Rounding is that of the `largest` eigenvalue which the covariances, or what they are differences of, have had,
+        and of the means: `noise` is the variance that equal numbers may seem to have.
         """
         own = np.sqrt(np.maximum(np.einsum("...jj->...j", covariance), 0))
         own = np.where(own > 0, own, 1)
@@ -46,8 +47,8 @@ class Shapes(NamedTuple):
             whitening = directions / np.sqrt(spread)[..., np.newaxis, :] / own[..., np.newaxis]
         floor = spread[..., 0] * ((own / scale) ** 2).min(axis=-1) * (1 - NEAR)
         doubt = 64 * EPS * np.maximum(values[..., -1], largest)
-        least, low = np.maximum(values[..., 0], floor), np.maximum(values[..., 0] - doubt, floor)
-        return cls(whitening, logs, least, low, least + doubt, values[..., -1], spread[..., 0])
+        least, low = np.maximum(values[..., 0], floor), np.maximum(values[..., 0] - doubt, floor) - noise
+        return cls(whitening, logs, least, low, least + doubt + noise, values[..., -1], spread[..., 0])
 
     def exceed(self, tol: float) -> NDArray[np.bool_]:
         """Whether all eigenvalues are greater than `tol` for certain."""
@@ -84,7 +85,7 @@ class Downdate:
         """For the rows of one class."""
         counts, scale = state.counts.copy(), learner.scale(state)
         counts[label] -= 1
-        own = Shapes.of(learner.covariances(state.scatters[label], counts[label], scale), scale)
+        own = Shapes.of(learner.covariances(state.scatters[label], counts[label], scale), scale, noise_of(state, scale))
         others = np.flatnonzero(counts * (np.arange(len(counts)) != label))
         short = bool(shapes.fall_short(learner.tol)[others].any())
         short |= bool(counts[label] > 0 and own.fall_short(learner.tol))
@@ -142,6 +143,12 @@ def total_scatter(state: ClassMoments) -> Floats:
     return total
 
 
+def noise_of(state: ClassMoments, scale: Floats) -> float:
+    """The variance that equal numbers may seem to have, for their mean is rounded."""
+    means = np.abs(state.means + state.origin)[state.counts > 0].max(axis=0)
+    return float(np.max(state.counts.sum() * EPS * means / scale, initial=0) ** 2)
+
+
 class Models(NamedTuple):
     """What some folds predict by. Where a model neither exists nor fails for certain it must be trained by itself."""
 
@@ -159,7 +166,7 @@ class Models(NamedTuple):
         for label in np.flatnonzero(self.counts.any(axis=0)):
             z = (away - self.means[:, np.newaxis, label]) @ self.whitening[:, label]
             scores[:, :, label] -= 0.5 * _squares(z)
-        return scores
+        return np.where((self.counts > 0)[:, np.newaxis], scores, -np.inf)  # no class of one row has a whitening
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +202,8 @@ class Batch:
             sums, lost = self._lost(left_out, positions[lack], label, counts[lack, label])
             means[lack, label] -= sums / counts[lack, label, np.newaxis]
             covariance = learner.covariances(state.scatters[label] - lost, counts[lack, label], scale[lack])
-            shapes = Shapes.of(covariance, scale[lack], float(self.shapes.largest[label]))
+            noise = noise_of(state, scale[lack])
+            shapes = Shapes.of(covariance, scale[lack], noise, float(self.shapes.largest[label]))
             whitening[lack, label], logs[lack, label] = shapes.whitening, shapes.logs
             enough, short = (np.full(len(counts), whole[label]) for whole in (self.enough, self.short))
             sound = self._left_at_least(label, covariance) * shapes.sound

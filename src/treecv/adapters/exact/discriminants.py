@@ -110,8 +110,17 @@ class Discriminant(Exact):
         for fold in undecided:
             begin, end = feed.chunks.span(int(fold), int(fold))
             place = slice(begin - feed.chunks.before, end - feed.chunks.before)
-            values[place] = self._trained(all_but(feed, int(fold)), feed.fold(int(fold)).gathered())
+            values[place] = self._from_scratch(all_but(feed, int(fold)), feed.fold(int(fold)))
         return values
+
+    def _from_scratch(self, learnt: Rows, asked: Rows) -> Floats:
+        """The scores by a training of these rows alone."""
+        state = self.learner.init(self.schema)
+        self.learner.update(state, learnt)
+        if self.learner.certain(state):
+            scores: Floats = self.learner.predict(state, asked)
+            return scores
+        return self._trained(learnt, asked.X if asked.index is None else asked.X[asked.index])
 
     def fitted(self, state: ClassMoments) -> Any:
         """The estimator as `fit` leaves it."""
@@ -159,7 +168,7 @@ class Discriminant(Exact):
                 "strategy='standard'."
             )
 
-    def _trained(self, learnt: Rows, asked: Rows) -> Floats:
+    def _trained(self, learnt: Rows, asked: Any) -> Floats:
         """The scores by scikit-learn's own training; NaN where that fails."""
         classes = np.asarray(self.schema.classes)
         scores = np.full((len(asked), len(classes)), np.nan)
@@ -167,8 +176,8 @@ class Discriminant(Exact):
             warnings.simplefilter("ignore")
             try:
                 fitted = clone(self.estimator).fit(learnt.X, classes[learnt.y])
-                fitted.predict(asked.X)
-                found = fitted.decision_function(asked.X)
+                fitted.predict(asked)
+                found = fitted.decision_function(asked)
             except (ValueError, IndexError):  # LinAlgError is the first one, too
                 return scores
         scores[:] = -np.inf
