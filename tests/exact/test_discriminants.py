@@ -569,7 +569,7 @@ def test_the_front_door_takes_the_shortcut(estimator, cv):
     theirs = their_validate(estimator, X, y, cv=cv, scoring=scoring)
     for name in scoring:
         np.testing.assert_allclose(ours[f"test_{name}"], theirs[f"test_{name}"], rtol=1e-9)
-    for method in ("predict", "decision_function"):
+    for method in ("predict", "predict_proba", "decision_function"):
         mine = treecv.cross_val_predict(estimator, X, y, cv=cv, method=method)
         other = their_predict(estimator, X, y, cv=cv, method=method)
         assert (mine == other).all() if method == "predict" else np.allclose(mine, other, rtol=1e-8, atol=1e-9)
@@ -596,3 +596,35 @@ def test_rows_may_lie_in_memory_as_they_like(order):
     wide[::2, ::2] = X
     again = found.held_out(found.schema, Feed(Rows(wide[::2, ::2], codes), Chunks(40)))
     np.testing.assert_allclose(again, plain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *(LinearDiscriminantAnalysis(solver=solver) for solver in ("svd", "lsqr", "eigen")),
+        LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.5),
+        QuadraticDiscriminantAnalysis(),
+    ],
+    ids=str,
+)
+def test_a_class_of_one_row(estimator, n_classes):
+    """Without it one class is left of two, which linear analysis accepts."""
+    X, codes = table(6, 20, 2, n_classes, "rare class")
+    assert (codes == n_classes - 1).sum() == 1
+    for offsets in (None, np.array([0, 5, 12, 20])):
+        check(estimator, X, codes, None, Chunks(20, offsets), n_classes)
+
+
+def test_states_of_little():
+    """Nothing learnt, equal rows, and collinear features where the solver refuses them."""
+    X = np.ones((6, 2))
+    codes = np.array([0, 1, 0, 1, 0, 1])
+    for learner in (LDA(2), LDA(2, solver="eigen"), QDA(2)):
+        state = learner.init(schema_of(X, LABELS[:2]))
+        learner.update(state, Rows(X[:0], codes[:0]))
+        learner.merge(state, learner.copy(state))
+        assert np.isnan(state.origin).all()
+        learner.update(state, Rows(X, codes))
+        assert learner.unlearnable(state, Rows(X[:2], codes[:2]))
+        assert np.isnan(learner.predict(state, Rows(X))).all()
