@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from treecv.data import Feed, Rows
-from treecv.learners.moments import Array, all_but_one, blocks, stored, targets_of, without_training
+from treecv.learners.moments import Array, Room, all_but_one, blocks, stored, targets_of, without_training
 
 SumsOf: TypeAlias = Callable[[Rows], Any]
 
@@ -44,9 +44,12 @@ class Fit:
     coef: Array
     constant: Array
 
-    def predict(self, X: NDArray[Any]) -> Array:
+    def predict(self, X: NDArray[Any], room: Room) -> Array:
         """One line a row, one column a target."""
-        predicted: Array = (X - self.centre) @ self.coef + self.constant
+        table = room.table(*X.shape)
+        np.subtract(X, self.centre, out=table)
+        predicted: Array = table @ self.coef
+        predicted += self.constant
         return predicted
 
     @property
@@ -127,13 +130,14 @@ class Merging:
         for span in spans:
             others[slice(*span)] = False
         rest = self.sums_of(self.feed.rows.pick(np.flatnonzero(others)))
+        room = Room()
         for span, sums in zip(spans, all_but_one(parts, rest), strict=True):
             rows = self.feed.rows.stretch(*span)
             for model, predicted in zip(models, found, strict=True):
                 fit = model.fit(sums)
                 if fit is not None:
                     for part, block in blocks(rows, self.width):
-                        predicted[slice(*span)][part] = fit.predict(block.X)
+                        predicted[slice(*span)][part] = fit.predict(block.X, room)
 
 
 def by_leverages(basis: Basis, feed: Feed, folds: NDArray[np.int64], found: Array) -> NDArray[np.bool_]:
@@ -165,13 +169,10 @@ def _alike(sizes: NDArray[np.int64], width: int) -> int:
 def _single_rows(basis: Basis, rows: Rows, found: Array) -> NDArray[np.bool_]:
     unsafe = np.zeros(len(rows), bool)
     d = rows.X.shape[1]
-    room = np.empty(0)
+    room = Room()
     for part, block in blocks(rows, d):
-        room = room if len(room) >= len(block) else np.empty((len(block), d))
-        table = room[: len(block)]
-        np.subtract(block.X, basis.fit.centre, out=table)
-        predicted = table @ basis.fit.coef
-        predicted += basis.fit.constant
+        predicted = basis.fit.predict(block.X, room)
+        table = room.table(*block.X.shape)  # which has the rows about the centre now
         q = basis.coordinates(table)
         h = np.einsum("ij,ij->i", q, q)
         h += basis.lead**2
@@ -190,10 +191,10 @@ def _blocks(
     basis: Basis, rows: Rows, places: NDArray[np.int64], inside: NDArray[np.bool_], found: Array
 ) -> NDArray[np.bool_]:
     """Folds of similar size at once, filled up with rows of weight nothing."""
-    shape, block = places.shape, stored(rows, places.ravel())
-    table = block.X - basis.fit.centre
-    predicted = table @ basis.fit.coef + basis.fit.constant
-    q = _beside(basis.coordinates(table), basis.lead).reshape(*shape, -1)
+    shape, block = places.shape, stored(rows, places.ravel(), Room(rows.X.dtype))
+    room = Room()
+    predicted = basis.fit.predict(block.X, room)
+    q = _beside(basis.coordinates(room.table(*block.X.shape)), basis.lead).reshape(*shape, -1)
     errors = (targets_of(block.y) - predicted).reshape(*shape, -1)
     roots = inside.astype(np.float64)
     if block.weights is not None:

@@ -14,7 +14,7 @@ import scipy.linalg
 from treecv.data import Feed, Rows
 from treecv.learner import Schema, State
 from treecv.learners.held_out import KEPT, Basis, Fit, held_out
-from treecv.learners.moments import Array, blocks, near, targets_of
+from treecv.learners.moments import Array, Room, blocks, near, targets_of
 from treecv.learners.ridge import deviations, shaped, trainings
 
 _NOTHING = 1e-13
@@ -140,9 +140,10 @@ class LeastSquares:
         """One prediction a row and target; NaN before there are rows."""
         d = rows.X.shape[1]
         fit, predicted = self.fit(state, d), np.full((len(rows), len(state.origin) - d), np.nan)
+        room = Room()
         if fit is not None:
             for part, block in blocks(rows, d):
-                predicted[part] = fit.predict(block.X)
+                predicted[part] = fit.predict(block.X, room)
         return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
     def fit(self, state: Triangle, n_features: int) -> Fit | None:

@@ -115,19 +115,35 @@ def targets_of(y: NDArray[Any]) -> NDArray[Any]:
     return y[:, np.newaxis] if y.ndim == 1 else y
 
 
+class Room:
+    """Memory that is used again and again: to ask the system for megabytes takes longer than to fill them."""
+
+    def __init__(self, dtype: Any = np.float64) -> None:
+        self._held = np.empty(0, dtype)
+
+    def table(self, height: int, width: int) -> NDArray[Any]:
+        """Room for so many numbers; what was there is lost."""
+        if len(self._held) < height * width:
+            self._held = np.empty(height * width, self._held.dtype)
+        return self._held[: height * width].reshape(height, width)
+
+
 def blocks(rows: Rows, width: int) -> Iterator[tuple[slice, Rows]]:
-    """The rows a block at a time, without an index: where they are, and they."""
-    size = max(64, _NUMBERS // max(width, 1))
+    """The rows a block at a time, without an index: where they are, and they, until the next ones are asked for."""
+    size, room = max(64, _NUMBERS // max(width, 1)), Room(rows.X.dtype)
     for begin in range(0, len(rows), size):
         part = slice(begin, min(begin + size, len(rows)))
-        yield part, stored(rows, part)
+        yield part, stored(rows, part, room)
 
 
-def stored(rows: Rows, part: "slice | NDArray[np.int64]") -> Rows:
+def stored(rows: Rows, part: "slice | NDArray[np.int64]", room: Room) -> Rows:
     """The rows at some positions, without an index."""
     where = part if rows.index is None else rows.index[part]
     y, weights = (None if column is None else column[where] for column in (rows.y, rows.weights))
-    return Rows(rows.X[where], y, weights)
+    if isinstance(where, slice):
+        return Rows(rows.X[where], y, weights)
+    table = room.table(len(where), rows.X.shape[1])
+    return Rows(np.take(rows.X, where, axis=0, out=table, mode="clip"), y, weights)
 
 
 def without_training(rows: Rows, chunks: Chunks) -> NDArray[np.bool_]:
@@ -153,9 +169,9 @@ def moments_of(rows: Rows) -> Moments:
     """The moments of features and targets, side by side."""
     targets = targets_of(rows.y).shape[1]
     width = rows.X.shape[1] + targets
-    total, table = Moments.empty(width), np.empty((max(64, _NUMBERS // width), width + 1))
+    total, room = Moments.empty(width), Room()
     for _, block in blocks(rows, width):
-        total.add(_of_block(block, table[: len(block)]))
+        total.add(_of_block(block, room.table(len(block), width + 1)))
     return total
 
 

@@ -17,7 +17,7 @@ from treecv.data import Feed, Rows
 from treecv.learner import Schema, State
 from treecv.learners.held_out import FEW, KEPT, Basis, Fit, Merging, held_out
 from treecv.learners.kernel_ridge import KernelRidge
-from treecv.learners.moments import Array, Moments, blocks, moments_of, targets_of
+from treecv.learners.moments import Array, Moments, Room, blocks, moments_of, targets_of
 
 _SOLVABLE = 1e-12
 """Reciprocal condition, after scaling, from which on leverages have digits left."""
@@ -224,9 +224,10 @@ class Ridge:
         """One prediction a row and target; NaN before there are rows."""
         d = rows.X.shape[1]
         fit, predicted = self.fit(state, d), np.full((len(rows), len(state.origin) - d), np.nan)
+        room = Room()
         if fit is not None:
             for part, block in blocks(rows, d):
-                predicted[part] = fit.predict(block.X)
+                predicted[part] = fit.predict(block.X, room)
         return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
     def prepare(self, schema: Schema, rows: Rows) -> Any:
@@ -365,9 +366,10 @@ def along_path(models: Sequence[Penalised], feed: Feed, total: Moments) -> Array
     shrinking = 1 / (spectrum.squares[:, np.newaxis] + alphas)
     coef = spectrum.products[:, :, np.newaxis] * shrinking[:, np.newaxis]
     basis = _spectral_basis(models[0], spectrum, total)
-    unsafe = np.zeros(len(feed.rows), bool)
+    unsafe, room = np.zeros(len(feed.rows), bool), Room()
     for part, block in blocks(feed.rows, d):
-        q = basis.coordinates(block.X - basis.fit.centre)
+        table = room.table(*block.X.shape)
+        q = basis.coordinates(np.subtract(block.X, basis.fit.centre, out=table))
         predicted = found[part]
         np.dot(q, coef.reshape(len(q.T), -1), out=predicted.reshape(len(q), -1))
         predicted += basis.fit.constant[:, np.newaxis]
