@@ -6,13 +6,16 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
+import sklearn.model_selection as scikit_learn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifier, RidgeCV
+from sklearn.model_selection import KFold, LeaveOneOut
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelBinarizer, MinMaxScaler, StandardScaler
 
+import treecv
 from treecv.adapters.exact.linear import recognised
 from treecv.adapters.steps import steps_of
 from treecv.data import Chunks, Feed, Rows
@@ -603,3 +606,55 @@ def test_moments_about_zero_agree_with_fifty_digits():
     learner.update(state, Rows(X, y))
     expected = in_fifty_digits(X, y, np.ones(30), 1.0, False, X[:5])
     np.testing.assert_allclose(learner.predict(state, Rows(X[:5])), expected, rtol=1e-6)
+
+
+X, NUMBERS = plain(n=90, weights=False).rows.X, plain(n=90).rows.y
+LABELS = np.array(["ant", "bee", "cat"])[np.digitize(NUMBERS, [-0.5, 0.7])]
+FRONT = [
+    (Ridge(0.3), NUMBERS),
+    (Ridge([0.3, 2.0]), np.column_stack([NUMBERS, NUMBERS**2])),
+    (LinearRegression(), NUMBERS),
+    (RidgeClassifier(), LABELS),
+    (RidgeClassifier(), LABELS == "ant"),
+    (make_pipeline(StandardScaler(), Ridge()), NUMBERS),
+    (make_pipeline(StandardScaler(), RidgeClassifier()), LABELS),
+]
+
+
+@pytest.mark.parametrize(("estimator", "y"), FRONT)
+@pytest.mark.parametrize("cv", [5, LeaveOneOut(), KFold(7, shuffle=True, random_state=0)], ids=["5", "loo", "random"])
+def test_front_door_gives_what_scikit_learn_gives(estimator, y, cv):
+    scoring = "accuracy" if y.dtype.kind != "f" else "neg_mean_squared_error"
+    found = treecv.cross_validate(estimator, X, y, cv=cv, scoring=scoring)
+    assert found.record.strategy != "elsewhere"
+    expected = scikit_learn.cross_validate(estimator, X, y, cv=cv, scoring=scoring)
+    np.testing.assert_allclose(found["test_score"], expected["test_score"], rtol=1e-9)
+    predicted = treecv.cross_val_predict(estimator, X, y, cv=cv)
+    theirs = scikit_learn.cross_val_predict(estimator, X, y, cv=cv)
+    if y.dtype.kind == "f":
+        np.testing.assert_allclose(predicted, theirs, rtol=1e-9)
+    else:
+        assert (predicted == theirs).all()
+
+
+def test_front_door_hands_out_fitted_models():
+    found = treecv.cross_validate(Ridge(0.3), X, NUMBERS, return_estimator=True, return_train_score=True)
+    expected = scikit_learn.cross_validate(Ridge(0.3), X, NUMBERS, return_estimator=True, return_train_score=True)
+    np.testing.assert_allclose(found["train_score"], expected["train_score"], rtol=1e-10)
+    for mine, theirs in zip(found["estimator"], expected["estimator"], strict=True):
+        assert_same_attributes(mine, theirs)
+
+
+def test_front_door_weighs_rows():
+    params = {"sample_weight": np.random.default_rng(0).random(90)}
+    found = treecv.cross_val_score(Ridge(0.3), X, NUMBERS, params=params, scoring="neg_mean_squared_error")
+    expected = scikit_learn.cross_val_score(Ridge(0.3), X, NUMBERS, params=params, scoring="neg_mean_squared_error")
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", [Ridge(solver="lsqr"), RidgeClassifier(class_weight="balanced")])
+def test_what_is_passed_over_is_left_to_scikit_learn(estimator):
+    y = NUMBERS if isinstance(estimator, Ridge) else LABELS
+    found = treecv.cross_validate(estimator, X, y)
+    np.testing.assert_array_equal(found["test_score"], scikit_learn.cross_val_score(estimator, X, y))
+    assert found.record.strategy not in ("merge", "closed_form", "tree")
