@@ -205,3 +205,9 @@ def test_cost_falls_below_plain_cross_validation():
     learner = exact(KernelRidge(), plain().rows).learner
     assert learner.held_out_trainings(1000, 5, 1000) < 6
     assert learner.held_out_trainings(1000, 5, 10) < 6
+
+
+def test_no_inverse_where_a_system_has_too_few_digits():
+    K = plain().rows.X @ plain().rows.X.T
+    assert kernel_ridge.Dual.of(K, None, 1e-9, False).inverse is None
+    assert kernel_ridge.Dual.of(K, None, 1e-3, False).inverse is not None

@@ -20,7 +20,7 @@ from treecv.adapters.exact.linear import recognised
 from treecv.adapters.steps import steps_of
 from treecv.data import Chunks, Feed, Rows
 from treecv.learner import Schema
-from treecv.learners import held_out
+from treecv.learners import held_out, ridge
 
 CASES = settings(max_examples=200, deadline=None)
 
@@ -658,3 +658,15 @@ def test_what_is_passed_over_is_left_to_scikit_learn(estimator):
     found = treecv.cross_validate(estimator, X, y)
     np.testing.assert_array_equal(found["test_score"], scikit_learn.cross_val_score(estimator, X, y))
     assert found.record.strategy not in ("merge", "closed_form", "tree")
+
+
+def test_no_leverages_where_a_system_has_too_few_digits():
+    """Each fold is then solved from the other folds' sums."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    X = np.column_stack([X, X[:, 0] + 1e-9 * X[:, 1]])
+    feed = Feed(Rows(X, X[:, 1]), Chunks(40))
+    learner = exact(Ridge(1e-13), feed).learner
+    model = ridge.Penalised(1e-13, 3)
+    assert model.basis(learner.prepare(None, feed.rows)) is None
+    assert ridge.Penalised(1e-3, 3).basis(learner.prepare(None, feed.rows)) is not None
+    np.testing.assert_allclose(learner.held_out(None, feed), X[:, 1], atol=1e-5)

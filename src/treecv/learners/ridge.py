@@ -66,8 +66,6 @@ class Penalised:
 
     def leaves(self, whole: Moments, others: Moments) -> bool:
         """Whether `others`, a difference, have enough of every direction that `whole` has for it to keep its digits."""
-        if self.scales and not (np.diagonal(others.scatter) >= KEPT * np.diagonal(whole.scatter)).all():
-            return False
         systems = [symmetric(self._normal(sums)[0] + self._penalty(sums)) for sums in (others, whole)]
         try:
             return bool(scipy.linalg.eigvalsh(*systems)[0] >= KEPT)
