@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn import metrics
 from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_outlier_detector
 from sklearn.metrics import check_scoring, get_scorer
+from sklearn.neighbors import KernelDensity, KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
@@ -88,6 +89,11 @@ def mean_score(folds: Folds) -> NDArray[np.float64]:
     return folds.means(folds.predicted)
 
 
+def total_score(folds: Folds) -> NDArray[np.float64]:
+    """The sum of what a model without targets says of each row."""
+    return folds.means(folds.predicted) * folds.chunks.sizes
+
+
 _VECTORISED: dict[Any, Callable[[Folds], NDArray[np.float64]]] = {
     metrics.accuracy_score: accuracy,
     metrics.mean_squared_error: mean_squared_error,
@@ -100,7 +106,9 @@ _VECTORISED: dict[Any, Callable[[Folds], NDArray[np.float64]]] = {
 _DEFAULTS: dict[Any, Callable[[Folds], NDArray[np.float64]]] = {
     ClassifierMixin.score: accuracy,
     RegressorMixin.score: r2,
+    KNeighborsClassifier.score: accuracy,
     OnePassUnsupervised.score: mean_score,
+    KernelDensity.score: total_score,
 }
 """What the methods `score` compute."""
 
