@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
+from sklearn import model_selection
+from sklearn.neighbors import KernelDensity
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from exact.folds_from_scratch import Task, splits
+import treecv
+from exact.folds_from_scratch import Task, answers, splits, steps
+from treecv.adapters.exact import densities
+from treecv.adapters.exact.densities import KernelDensities, recognised
 from treecv.data import Rows
 from treecv.learners import Gaussian
 
@@ -196,3 +204,130 @@ def test_what_all_folds_cost():
     assert full(1000, 10, 1000) < 3.1
     assert full(1000, 10, 10) < 3.3
     assert full(1000, 10, 100) == 5
+
+
+KERNELS = ["gaussian", "exponential", "tophat", "epanechnikov", "linear", "cosine"]
+METRICS = ["euclidean", "l2", "minkowski", "manhattan", "l1", "cityblock", "chebyshev", "infinity"]
+
+
+@st.composite
+def near_and_far(draw):
+    """Rows among which a bandwidth of one is wide, fair or narrow; on a grid, some lie at the edge of the kernel."""
+    n, d = draw(st.integers(3, 14)), draw(st.integers(1, 3))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    X = random.normal(size=(n, d)) * draw(st.sampled_from([0.1, 1.0, 1.0, 10.0]))
+    if draw(st.booleans()):
+        X = np.round(X * 2) / draw(st.sampled_from([1.0, 2.0, 10.0]))
+    if draw(st.booleans()):
+        X = X[random.integers(0, n, size=n)] + draw(st.sampled_from([0.0, 1e8]))
+    weights = random.exponential(size=n) if draw(st.booleans()) else None
+    offsets, index = draw(splits(n))
+    return Task(X.astype(draw(st.sampled_from([np.float64, np.float32]))), None, weights, index, offsets)
+
+
+def density_shortcut(estimator, task):
+    exact = recognised(estimator, steps(estimator), task.schema)
+    assert isinstance(exact, KernelDensities), exact
+    values = exact.held_out(task.schema, task.feed)
+    return exact.answered("score_samples", values)
+
+
+def assert_as_scikit_learn(estimator, task):
+    """To 1e-8: scikit-learn subtracts bounds, and knows a density of 1e-4 to some 10 digits."""
+    expected = [answer[0] for answer in answers(estimator, task, "score_samples")]
+    np.testing.assert_allclose(density_shortcut(estimator, task), np.concatenate(expected), rtol=1e-8, atol=1e-8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    near_and_far(),
+    st.fixed_dictionaries(
+        {
+            "kernel": st.sampled_from(KERNELS),
+            "metric": st.sampled_from(METRICS),
+            "bandwidth": st.sampled_from([0.5, 1.0, 1.0, 2.0, "scott", "silverman"]),
+            "leaf_size": st.sampled_from([1, 2, 40]),
+            "algorithm": st.sampled_from(["auto", "kd_tree", "ball_tree"]),
+            "breadth_first": st.booleans(),
+        }
+    ),
+)
+def test_kernel_densities_are_those_of_scikit_learn(task, chosen):
+    assert_as_scikit_learn(KernelDensity(**chosen), task)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_only_rows_far_from_others_are_asked_of_scikit_learn(kernel, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    X[7] = 40
+    asked, ask = [], densities.LeavesOut._ask
+
+    def counting(learner, table, fold, rows, values):
+        asked.extend(rows)
+        ask(learner, table, fold, rows, values)
+
+    monkeypatch.setattr(densities.LeavesOut, "_ask", counting)
+    assert_as_scikit_learn(KernelDensity(kernel=kernel), Task(X))
+    assert 7 in asked
+    assert len(asked) < 10
+
+
+def test_weights_of_zero_are_left_to_scikit_learn():
+    X, weights = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3 * 1.0
+    with np.errstate(divide="ignore"):
+        assert_as_scikit_learn(KernelDensity(), Task(X, None, weights, offsets=np.array([0, 7, 30])))
+
+
+def test_a_density_of_numbers_that_are_not_finite_is_none():
+    X = np.array([[0.0], [1.0], [np.inf]])
+    task = Task(X)
+    assert answers(KernelDensity(), task, "score_samples") == [None] * 3
+    assert np.isnan(density_shortcut(KernelDensity(), task)).all()
+
+
+class Own(KernelDensity):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reason"),
+    [
+        (Own(), "it is a subclass"),
+        (make_pipeline(StandardScaler(), KernelDensity()), "a transformer before it"),
+        (KernelDensity(metric="haversine"), "metric='haversine' is not one of euclidean"),
+        (KernelDensity(metric="minkowski", metric_params={"p": 3}), "metric_params may change"),
+        (KernelDensity(rtol=1e-3), "let scikit-learn stop early"),
+        (KernelDensity(atol=1e-3), "let scikit-learn stop early"),
+        (KernelDensity(bandwidth=-1), "its settings are refused"),
+        (KernelDensity(kernel="box"), "its settings are refused"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_kernel_densities_that_are_passed_over(estimator, reason):
+    found = recognised(estimator, steps(estimator), Task(np.zeros((3, 2))).schema)
+    assert reason in found
+
+
+def test_other_models_and_methods():
+    schema = Task(np.zeros((3, 2))).schema
+    assert recognised(StandardScaler(), steps(StandardScaler()), schema) is None
+    sparse = Task(scipy.sparse.csr_array(np.eye(3))).schema
+    assert "sparse" in recognised(KernelDensity(), steps(KernelDensity()), sparse)
+    with pytest.raises(AttributeError, match="'KernelDensity' object has no attribute 'predict'"):
+        recognised(KernelDensity(), steps(KernelDensity()), schema).answered("predict", np.zeros(3))
+
+
+def test_the_cost_of_kernel_densities():
+    cost = recognised(KernelDensity(), steps(KernelDensity()), Task(np.zeros((3, 2))).schema).held_out_trainings
+    assert cost(1000, 2, 10) < 9
+    assert cost(1000, 2, 2) < 1
+    assert cost(1000, 2, 1000) < 100
+
+
+@pytest.mark.parametrize("strategy", ["auto", "closed_form"])
+def test_kernel_densities_through_the_front_door(strategy):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for cv in (model_selection.LeaveOneOut(), 5):
+        ours = treecv.cross_val_score(KernelDensity(bandwidth=0.5), X, cv=cv, strategy=strategy)
+        theirs = model_selection.cross_val_score(KernelDensity(bandwidth=0.5), X, cv=cv)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)

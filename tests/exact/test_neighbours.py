@@ -17,6 +17,7 @@ import treecv
 from exact.folds_from_scratch import Task, answers, labels, splits, steps
 from treecv.adapters.exact import neighbours
 from treecv.adapters.exact.neighbours import NearestNeighbours, recognised
+from treecv.adapters.exact.table import Table
 from treecv.errors import CapabilityError
 from treecv.learners.neighbours import Found, Precision, close_votes, nearest
 
@@ -356,7 +357,7 @@ def test_what_is_known_of_distances_depends_on_how_they_are_found():
 
     def precision(X, **chosen):
         task = Task(X, y, classes=np.arange(3))
-        answers = neighbours.Answers(KNeighborsClassifier(**chosen), task.schema, neighbours.Table.of(task.feed))
+        answers = neighbours.Answers(KNeighborsClassifier(**chosen), task.schema, Table.of(task.feed))
         return answers._precision
 
     assert precision(X, algorithm="brute").cancels > 1e-15

@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from treecv.adapters.exact import discriminants, kernels, linear, neighbours
+from treecv.adapters.exact import densities, discriminants, kernels, linear, neighbours
 from treecv.adapters.exact.recognised import Exact
 from treecv.adapters.steps import steps_of
 from treecv.learner import Schema
@@ -19,7 +19,13 @@ __all__ = ["FAMILIES", "Exact", "exact_learner"]
 
 Recognise = Callable[[Any, list[tuple[str, Any]], Schema], Exact | str | None]
 
-FAMILIES: list[Recognise] = [discriminants.recognised, kernels.recognised, linear.recognised, neighbours.recognised]
+FAMILIES: list[Recognise] = [
+    densities.recognised,
+    discriminants.recognised,
+    kernels.recognised,
+    linear.recognised,
+    neighbours.recognised,
+]
 """Each is asked in turn, with the estimator, its named steps and the schema."""
 
 

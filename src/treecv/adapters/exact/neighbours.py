@@ -19,6 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, Nearest
 from sklearn.utils._param_validation import InvalidParameterError
 
 from treecv.adapters.exact.recognised import Exact
+from treecv.adapters.exact.table import Table
 from treecv.data import Feed
 from treecv.data.rows import nonfinite
 from treecv.data.tables import take
@@ -161,81 +162,6 @@ _TREE, _COPIES = 500, 50
 """The rows that a search over all rows answers while a tree of all rows is built, or while they are copied and read."""
 _TREE_FEATURES = 15
 """scikit-learn searches by a tree up to here, if it is left the choice."""
-
-
-@dataclass
-class Table:
-    """The rows that take part, in stored order.
-
-    Parameters
-    ----------
-    X, y
-        Features and targets.
-    folds : ndarray of int64
-        The fold of each row, -1 if it is in none.
-    held_out : ndarray of int64
-        The rows that are in a fold, in the order of positions.
-    offsets : ndarray of int64
-        Fold i is held_out[offsets[i] : offsets[i + 1]].
-    """
-
-    X: Any
-    y: NDArray[Any]
-    folds: Ints
-    held_out: Ints
-    offsets: Ints
-
-    @classmethod
-    def of(cls, feed: Feed) -> "Table":
-        """The rows of a feed."""
-        rows, chunks = feed.rows, feed.chunks
-        k, n, before = chunks.k, len(rows), chunks.before
-        fold_at = np.repeat(np.arange(-1, k), [before, *chunks.sizes])
-        offsets = np.concatenate([[0], np.cumsum(chunks.sizes)])
-        if rows.index is None:
-            return cls(rows.X, np.asarray(rows.y), fold_at, np.arange(before, n), offsets)
-        order = np.argsort(rows.index, kind="stable")
-        stored, places, folds = rows.index[order], np.empty(n, np.int64), fold_at[order]
-        places[order] = np.arange(n)
-        whole = n == rows.n_stored and bool((stored == np.arange(n)).all())
-        X = rows.X if whole else take(rows.X, stored)
-        return cls(X, np.asarray(rows.y)[stored], folds, places[before:], offsets)
-
-    def __len__(self) -> int:
-        return len(self.folds)
-
-    @property
-    def sizes(self) -> Ints:
-        """The rows of each fold."""
-        return np.diff(self.offsets)
-
-    def fold(self, fold: int) -> Ints:
-        """The rows of a fold."""
-        return self.held_out[self.offsets[fold] : self.offsets[fold + 1]]
-
-    @cached_property
-    def squares(self) -> Floats:
-        """The squared length of each row."""
-        found = np.empty(len(self))
-        for begin in range(0, len(self), _ROWS):
-            part = self.X[begin : begin + _ROWS].astype(np.float64)
-            found[begin : begin + _ROWS] = np.asarray(
-                (part.multiply(part) if issparse(part) else part**2).sum(1)
-            ).ravel()
-        return found
-
-    @cached_property
-    def whole_numbers(self) -> bool:
-        """Whether products of rows are exact in double precision, in whatever order they are summed."""
-        values = self.X.data if issparse(self.X) else self.X
-        if issparse(self.X) and values.dtype == np.float32:  # scikit-learn rounds their distances
-            return False
-        if values.dtype.kind not in "iub":
-            step = max(1, _ROWS * len(values) // max(len(self), 1))
-            parts = (values[begin : begin + step] for begin in range(0, len(values), step))
-            if not all(np.array_equal(part, np.rint(part)) for part in parts):
-                return False
-        return bool(self.squares.max(initial=0) * 4 < _WHOLE)
 
 
 _ROWS = 1024
@@ -389,6 +315,30 @@ class Answers:
         return bool(np.array_equal(values, np.rint(values)))
 
     @cached_property
+    def _squares(self) -> Floats:
+        """The squared length of each row."""
+        found = np.empty(len(self.table))
+        for begin in range(0, len(self.table), _ROWS):
+            part = self.table.X[begin : begin + _ROWS].astype(np.float64)
+            found[begin : begin + _ROWS] = np.asarray(
+                (part.multiply(part) if issparse(part) else part**2).sum(1)
+            ).ravel()
+        return found
+
+    @cached_property
+    def _whole_numbers(self) -> bool:
+        """Whether products of rows are exact in double precision, in whatever order they are summed."""
+        values = self.table.X.data if issparse(self.table.X) else self.table.X
+        if issparse(self.table.X) and values.dtype == np.float32:  # scikit-learn rounds their distances
+            return False
+        if values.dtype.kind not in "iub":
+            step = max(1, _ROWS * len(values) // max(len(self.table), 1))
+            parts = (values[begin : begin + step] for begin in range(0, len(values), step))
+            if not all(np.array_equal(part, np.rint(part)) for part in parts):
+                return False
+        return bool(self._squares.max(initial=0) * 4 < _WHOLE)
+
+    @cached_property
     def method(self) -> str:
         """How scikit-learn searches in most folds."""
         return self._method(len(self.table) - int(np.median(self.table.sizes)))
@@ -417,7 +367,7 @@ class Answers:
         model, table = self.model, self.table
         bound = 4 * (table.X.shape[1] + 8) * _EPS
         euclidean = model.metric == "euclidean" or (model.metric == "minkowski" and model.p == 2)
-        if euclidean and table.whole_numbers:
+        if euclidean and self._whole_numbers:
             return Precision(np.zeros(len(table)), relative=_EPS)
         relative = bound
         if issparse(table.X) and table.X.dtype == np.float32:
@@ -425,10 +375,10 @@ class Answers:
         if model.metric == "cosine":
             return Precision(np.zeros(len(table)), absolute=4 * bound, relative=relative)
         if self.method == "ball_tree":
-            longest = float(np.sqrt(table.squares.max()))
+            longest = float(np.sqrt(self._squares.max()))
             return Precision(np.zeros(len(table)), absolute=2 * bound * table.X.shape[1] * longest, relative=relative)
         if euclidean and self.method == "brute":
-            return Precision(table.squares, cancels=bound, relative=relative)
+            return Precision(self._squares, cancels=bound, relative=relative)
         return Precision(np.zeros(len(table)), relative=relative)
 
 
