@@ -29,6 +29,7 @@ FUNCTIONS = [
 ESTIMATORS = [
     "LSQSGD",
     "GaussianDensity",
+    "HistogramDensity",
     "OnePass",
     "OnlineGaussianMixture",
     "OnlineKMeans",

@@ -21,6 +21,7 @@ _HOMES = dict.fromkeys(
     (
         "LSQSGD",
         "GaussianDensity",
+        "HistogramDensity",
         "OnePass",
         "OnlineGaussianMixture",
         "OnlineKMeans",
@@ -45,6 +46,7 @@ _HOMES = dict.fromkeys(
 __all__ = [
     "LSQSGD",
     "GaussianDensity",
+    "HistogramDensity",
     "OnePass",
     "OnlineGaussianMixture",
     "OnlineKMeans",

@@ -10,13 +10,18 @@ from sklearn import model_selection
 from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import treecv
 from exact.folds_from_scratch import Task, answers, splits, steps
 from treecv.adapters.exact import densities
 from treecv.adapters.exact.densities import KernelDensities, recognised
+from treecv.checks import check_learner
 from treecv.data import Rows
+from treecv.errors import CapabilityError, InputError
+from treecv.learner import Schema
 from treecv.learners import Gaussian
+from treecv.learners.histogram import Histogram
 
 EPS = np.finfo(float).eps
 
@@ -317,11 +322,16 @@ def test_other_models_and_methods():
         recognised(KernelDensity(), steps(KernelDensity()), schema).answered("predict", np.zeros(3))
 
 
-def test_the_cost_of_kernel_densities():
-    cost = recognised(KernelDensity(), steps(KernelDensity()), Task(np.zeros((3, 2))).schema).held_out_trainings
-    assert cost(1000, 2, 10) < 9
-    assert cost(1000, 2, 2) < 1
-    assert cost(1000, 2, 1000) < 100
+@pytest.mark.parametrize(("kernel", "ten"), [("gaussian", True), ("linear", False)])
+def test_the_cost_of_kernel_densities(kernel, ten):
+    learner = density_shortcut_of(KernelDensity(kernel=kernel))
+    assert (learner.held_out_trainings(2000, 2, 10) < 9) == ten
+    assert learner.held_out_trainings(2000, 2, 2000) < 200
+    assert learner.held_out_trainings(100_000, 2, 100_000) < 10_000
+
+
+def density_shortcut_of(estimator):
+    return recognised(estimator, steps(estimator), Task(np.zeros((3, 2))).schema).learner
 
 
 @pytest.mark.parametrize("strategy", ["auto", "closed_form"])
@@ -331,3 +341,132 @@ def test_kernel_densities_through_the_front_door(strategy):
         ours = treecv.cross_val_score(KernelDensity(bandwidth=0.5), X, cv=cv, strategy=strategy)
         theirs = model_selection.cross_val_score(KernelDensity(bandwidth=0.5), X, cv=cv)
         np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+@st.composite
+def binned(draw):
+    """Rows in few cells or beyond the edges, some of them on an edge."""
+    n, d = draw(st.integers(3, 14)), draw(st.integers(1, 3))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    X = random.uniform(-0.1, 1.1, size=(n, d))
+    if draw(st.booleans()):
+        X = np.round(X * 4) / 4
+    weights = None
+    if draw(st.booleans()):
+        weights = random.exponential(size=n) ** draw(st.sampled_from([1, 9])) * random.integers(0, 3, size=n)
+    offsets, index = draw(splits(n))
+    return Task(X, None, weights, index, offsets)
+
+
+EDGES = st.sampled_from([((0.0, 0.5, 1.0),), ((0.0, 0.25, 0.5, 1.0),), ((-1.0, 2.0),)])
+
+
+@settings(max_examples=200, deadline=None)
+@given(binned(), EDGES, st.sampled_from([0.0, 0.5, 1.0]))
+def test_histograms_of_all_folds_by_every_way(task, edges, alpha):
+    learner = Histogram(edges, alpha)
+    whole = trained(learner, task, np.arange(task.n) if task.index is None else task.index)
+    found, begin = learner.held_out(task.schema, task.feed), 0
+    for train, test in task.folds():
+        rows = Rows(task.X, None, task.weights, test)
+        expected = learner.predict(trained(learner, task, train), rows)
+        np.testing.assert_allclose(found[begin : begin + len(test)], expected, rtol=1e-9, atol=1e-9)
+        begin += len(test)
+        halves = [trained(learner, task, half) for half in np.array_split(train, 2)]
+        merged = learner.predict(learner.merge(*halves), rows)
+        np.testing.assert_allclose(merged, expected, rtol=1e-9, atol=1e-9)
+        if learner.unlearnable(whole, rows):
+            rest = learner.copy(whole)
+            learner.unlearn(rest, rows)
+            assert rest.count == len(train)
+            np.testing.assert_allclose(learner.predict(rest, rows), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_a_histogram_is_that_of_numpy(d):
+    X = np.random.default_rng(0).uniform(size=(500, d))
+    X[:3], X[3:6] = 0, 1
+    edges = [np.array([0, 0.2, 0.3, 0.7, 1.0]), np.array([0, 0.5, 1.0])][:d]
+    density, _ = np.histogramdd(X, edges, density=True)
+    places = tuple(
+        np.minimum(np.searchsorted(along, x, "right") - 1, len(along) - 2) for along, x in zip(edges, X.T, strict=True)
+    )
+    model = treecv.HistogramDensity(edges, alpha=0).fit(X)
+    np.testing.assert_allclose(np.exp(model.score_samples(X)), density[places], rtol=1e-12)
+    assert [along.tolist() for along in model.edges_] == [along.tolist() for along in edges]
+    assert model.t_ == 500
+    smooth = treecv.HistogramDensity([4, 2][:d], range=[(0, 1)] * d).fit(X)
+    grid = np.stack(np.meshgrid(*[(np.arange(8) + 0.5) / 8] * d), axis=-1).reshape(-1, d)
+    assert np.exp(smooth.score_samples(grid)).mean() == pytest.approx(1)
+
+
+def test_rows_beyond_the_edges_and_rows_that_are_no_numbers():
+    learner = Histogram(((0.0, 1.0),), 1.0)
+    state = learner.init(Schema(3, 1, "float64"))
+    X = np.array([[0.5], [1.0], [1.5], [-0.1], [np.nan], [np.inf]])
+    assert np.isnan(learner.predict(state, Rows(X))).all()
+    learner.update(state, Rows(X[:3]))
+    np.testing.assert_allclose(np.exp(learner.predict(state, Rows(X))), [0.75, 0.75, 0, 0, np.nan, np.nan])
+    assert treecv.cross_val_score(treecv.HistogramDensity(1), X[:4], cv="loo")[:2].tolist() == [np.log(0.5)] * 2
+    learner.unlearn(state, Rows(X[:3]))
+    assert state == learner.init(Schema(3, 1, "float64"))
+
+
+def test_histograms_keep_the_laws_of_learners():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    check_learner(Histogram(((-4.0, -1.0, 0.0, 1.0, 4.0),), 0.5), Rows(X), Schema(40, 2, "float64"))
+
+
+@parametrize_with_checks([treecv.HistogramDensity()])
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("cv", ["loo", 5])
+@pytest.mark.parametrize(
+    "estimator",
+    [treecv.HistogramDensity(5, range=(-4, 4)), treecv.GaussianDensity(), treecv.GaussianDensity("diagonal")],
+    ids=repr,
+)
+def test_our_densities_through_the_front_door(estimator, cv):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    result = treecv.cross_validate(estimator, X, cv=cv)
+    theirs = model_selection.cross_val_score(estimator, X, cv=model_selection.LeaveOneOut() if cv == "loo" else cv)
+    np.testing.assert_allclose(result["test_score"], theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bins": 0}, "bins=0 must be a whole number from 1 on"),
+        ({"bins": [2, 3, 4]}, r"bins=\[2, 3, 4\] has 3 entries for 2 features"),
+        ({"bins": [[0, 1], [1, 0]]}, r"edges=\[1.0, 0.0\] must be two or more finite numbers that rise"),
+        ({"range": (1, 0)}, r"range=\(1, 0\) must be finite and rise"),
+        ({"range": [(0, 1)] * 3}, "must be a pair, the first and the last edge, or 2 pairs"),
+        ({"alpha": -1}, "alpha=-1 must be a finite number, 0 or more"),
+    ],
+)
+def test_settings_of_histograms_that_cannot_be_used(options, message):
+    with pytest.raises(InputError, match=message):
+        treecv.HistogramDensity(**options).fit(np.zeros((3, 2)))
+
+
+def test_rows_that_a_histogram_cannot_read():
+    learner = Histogram(((0.0, 1.0),))
+    state = learner.init(Schema(3, 1, "float64"))
+    with pytest.raises(CapabilityError, match=r"use X.toarray\(\)"):
+        learner.update(state, Rows(scipy.sparse.csr_array(np.eye(1))))
+    with pytest.raises(InputError, match="a state of 1 features cannot read rows of 2"):
+        learner.update(state, Rows(np.eye(2)))
+    with pytest.raises(InputError, match=r"cannot read rows of float32: use X.astype\('float64'\)"):
+        learner.predict(state, Rows(np.eye(1, dtype=np.float32)))
+    with pytest.raises(InputError, match="2 rows of edges for 3 features"):
+        Histogram(((0, 1), (0, 1))).init(Schema(3, 3, "float64"))
+    with pytest.raises(InputError, match="must name the edges"):
+        Histogram(())
+
+
+def test_the_settings_of_a_histogram_make_the_same_one():
+    learner = Histogram(((0, 1),), 2)
+    assert Histogram(**learner.settings()) == learner
+    assert learner.held_out_trainings(10, 1, 10) == 3
