@@ -45,7 +45,7 @@ class HistogramDensity(OnePassUnsupervised):
     >>> X, _ = load_iris(return_X_y=True)
     >>> model = HistogramDensity(bins=8, range=[(4, 8), (0, 7)])
     >>> f"{cross_val_score(model, X[:, [0, 2]], cv='loo').mean():.2f}"
-    '-2.27'
+    '-2.20'
     """
 
     def __init__(self, bins: Any = 10, *, range: Any = (0.0, 1.0), alpha: float = 1.0) -> None:  # noqa: A002 - NumPy's
