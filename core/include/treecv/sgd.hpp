@@ -65,8 +65,7 @@ class SGD {
         // The averaged weights are (averaged + a v) / b, so that averaging costs what the row has values (Xu
         // 2011).
         double a, b, average_intercept;
-        double intercept_before, a_before;  // this call
-        double unused;
+        double intercept_before, a_before, start;  // intercept, a and scale before this call
     };
     static_assert(sizeof(Output) == block_bytes);
 
@@ -116,6 +115,7 @@ class SGD {
             Output& out = *output(state, o);
             out.intercept_before = out.intercept;
             out.a_before = out.a;
+            out.start = out.scale;
         }
         if (way_.penalty.pulls && !sparse) {
             T* pulled = pulled_of(state, 0, scratch);
@@ -136,7 +136,7 @@ class SGD {
             } else if (way_.classes == 2 && way_.average <= after) {
                 out.intercept = out.intercept_before;
             }
-            out.intercept_before = out.a_before = 0;
+            out.intercept_before = out.a_before = out.start = 0;
         }
         if (sparse && way_.penalty.pulls) {
             for (const std::int32_t j : scratch.touched)
@@ -410,20 +410,27 @@ class SGD {
         return y > 0.0 ? all_like(y, way_.class_weights[own]) : all_like(y, rest);
     }
 
-    // Multiplies the scale out; the new one is 1. Of averages nothing is lost.
+    // Multiplies the scale out, and returns the new one, which is 1. Averages take in all that was learnt,
+    // unless weights are pulled to zero: then it counts what of them is of this call, so only the scale from
+    // before the call is multiplied out, and scikit-learn takes the averages in where the scale has shrunk
+    // that much since.
     [[gnu::noinline]] double rescale(std::byte* state, Output& out, double scale, Scratch& scratch) const {
         if (std::isnan(scale)) return scale;
         T* v = weights_of(&out);
         T* averaged = averaged_of(&out);
         const std::int64_t width = padding_.width();
+        const bool apart = way_.average && way_.penalty.pulls && scale >= least_scale * out.start;
+        const double factor = apart ? out.start : scale;
         if (scratch.journal) scratch.journal->keep(state, v, (way_.average ? 2 : 1) * width * sizeof(T));
         for (std::int64_t j = 0; j < width; ++j) {
-            if (way_.average) averaged[j] = static_cast<T>((averaged[j] + out.a * v[j]) / out.b);
-            v[j] = static_cast<T>(v[j] * scale);
+            if (way_.average && !apart) averaged[j] = static_cast<T>((averaged[j] + out.a * v[j]) / out.b);
+            v[j] = static_cast<T>(v[j] * factor);
         }
-        out.a = out.a_before = 0;
-        out.b = 1;
-        return 1;
+        out.a = apart ? out.a / factor : 0;
+        out.a_before = apart ? out.a_before / factor : 0;
+        if (!apart) out.b = 1;
+        out.start = 1;
+        return apart ? scale / factor : 1;
     }
 
     void average(Output& out, T amount, const Row& x, double t) const {

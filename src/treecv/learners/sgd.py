@@ -29,7 +29,7 @@ _STEEPEST = 1e12
 _LEAST_SCALE = {"float64": 1e-9, "float32": 1e-6}
 """Where the weights would run out of digits the scale is multiplied out."""
 
-_OUTPUT = ("intercept", "scale", "a", "b", "average_intercept", "intercept_before", "a_before", "unused")
+_OUTPUT = ("intercept", "scale", "a", "b", "average_intercept", "intercept_before", "a_before", "start")
 """What an output has besides its vectors: see `core/include/treecv/sgd.hpp`."""
 
 
@@ -287,7 +287,8 @@ class _Call:
         self.t, self.rows, self.pull = 1.0 + int(state["count"][0]), 0, 0.0
         self.pulled = np.zeros_like(self.outputs["v"])
         if learner.average:
-            self.outputs["intercept_before"], self.outputs["a_before"] = self.outputs["intercept"], self.outputs["a"]
+            for kept, now in (("intercept_before", "intercept"), ("a_before", "a"), ("start", "scale")):
+                self.outputs[kept] = self.outputs[now]
 
     def learn(self, x: NDArray[Any], there: Any, y: float, weight: float) -> None:
         """All outputs learn one row."""
@@ -359,15 +360,23 @@ class _Call:
         return min(max(self.loss.gradient(y, p), -_STEEPEST), _STEEPEST)
 
     def _rescaled(self, out: Any, scale: float) -> float:
-        """Multiplies the scale out; the new one is 1. Of averages nothing is lost."""
+        """Multiplies the scale out, and returns the new one, which is 1.
+
+        Averages take in all that was learnt, unless weights are pulled to zero: then it counts what of them is of
+        this call, so only the scale from before the call is multiplied out, and scikit-learn takes the averages in
+        where the scale has shrunk that much since.
+        """
         if np.isnan(scale):
             return scale
-        if self.learner.average:
+        before, averages = out["start"], self.learner.average
+        apart = averages and self.penalty.pulls and scale >= _LEAST_SCALE[out["v"].dtype.name] * before
+        if averages and not apart:
             out["averaged"][:] = (out["averaged"] + out["a"] * out["v"].astype(float)) / out["b"]
-        out["v"][:] = out["v"] * np.float64(scale)
-        out["a"] = out["a_before"] = 0
-        out["b"] = 1
-        return 1.0
+        out["v"][:] = out["v"] * np.float64(before if apart else scale)
+        out["a"], out["a_before"] = (out["a"] / before, out["a_before"] / before) if apart else (0, 0)
+        out["b"] = out["b"] if apart else 1
+        out["start"] = 1
+        return float(scale / before) if apart else 1.0
 
     def _average(self, out: Any, amount: Any, x: NDArray[Any], there: Any) -> None:
         rows = self.t - self.learner.average + 1
@@ -406,4 +415,5 @@ class _Call:
                 out["average_intercept"], out["intercept"] = out["intercept"], out["intercept_before"]
             elif n == 2 and average <= after:
                 out["intercept"] = out["intercept_before"]
-        self.outputs["intercept_before"] = self.outputs["a_before"] = 0
+        for kept in ("intercept_before", "a_before", "start"):
+            self.outputs[kept] = 0
