@@ -146,6 +146,15 @@ T* data_or_null(const std::optional<Vector<T>>& array) {
     return array ? array->data() : nullptr;
 }
 
+// The folds of n positions; without offsets each position is one.
+inline Chunks chunks_of(const std::optional<Positions>& offsets, std::int64_t n) {
+    const Chunks chunks{data_or_null(offsets), offsets ? static_cast<std::int64_t>(offsets->size()) - 1 : n};
+    require(chunks.k >= 1 && chunks.begin(0) >= 0 && chunks.begin(chunks.k) == n &&
+                (!offsets || std::is_sorted(offsets->data(), offsets->data() + offsets->size())),
+            "the offsets of the chunks must rise from 0 or more to the number of rows");
+    return chunks;
+}
+
 // The arguments of a cross-validation, checked.
 template <Learner L>
 struct Task {
@@ -166,10 +175,7 @@ Task<L> task(const L& learner, const Argument<L>& X, const std::optional<Targets
     const auto rows = rows_of(learner, X, y, weights, index);
     require(rows.y || !L::supervised, "this learner needs y");
     const std::int64_t n = length(rows.X.n_stored, index), outputs = learner.n_outputs();
-    const Chunks chunks{data_or_null(offsets), offsets ? static_cast<std::int64_t>(offsets->size()) - 1 : n};
-    require(chunks.k >= 1 && chunks.begin(0) >= 0 && chunks.begin(chunks.k) == n &&
-                (!offsets || std::is_sorted(offsets->data(), offsets->data() + offsets->size())),
-            "the offsets of the chunks must rise from 0 or more to the number of rows");
+    const Chunks chunks = chunks_of(offsets, n);
     require(n <= std::int64_t{0xffffffff} || order_named(order) == Order::fixed,
             "only the order 'fixed' is offered for more than 4294967295 rows");
     require(static_cast<std::int64_t>(failed.size()) == chunks.k, "`failed` needs one byte a fold");

@@ -10,4 +10,5 @@ NB_MODULE(TREECV_MODULE, module) {
     treecv::bindings::bind_lsqsgd(module);
     treecv::bindings::bind_sgd(module);
     treecv::bindings::bind_unsupervised(module);
+    treecv::bindings::bind_bayes(module);
 }
