@@ -9,6 +9,7 @@ import sklearn.model_selection as scikit_learn
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.metrics import accuracy_score, get_scorer, log_loss, r2_score
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from cases import table
 from treecv import OnePass, cross_val_predict, cross_val_score, cross_validate
@@ -21,7 +22,9 @@ LOO = scikit_learn.LeaveOneOut()
 
 
 class TestTheSame:
-    @pytest.mark.parametrize("estimator", [SGDClassifier(random_state=0), LogisticRegression(), GaussianNB()])
+    @pytest.mark.parametrize(
+        "estimator", [SGDClassifier(random_state=0), LogisticRegression(), DecisionTreeClassifier(random_state=0)]
+    )
     def test_scores_and_keys(self, estimator):
         asked = {"scoring": ["accuracy", "roc_auc"], "return_train_score": True, "return_indices": True}
         found, expected = (way(estimator, X, LABELS, **asked) for way in (cross_validate, scikit_learn.cross_validate))

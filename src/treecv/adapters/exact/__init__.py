@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from treecv.adapters.exact import densities, discriminants, kernels, linear, neighbours
+from treecv.adapters.exact import densities, discriminants, kernels, linear, naive_bayes, neighbours
 from treecv.adapters.exact.recognised import Exact
 from treecv.adapters.steps import steps_of
 from treecv.learner import Schema
@@ -24,6 +24,7 @@ FAMILIES: list[Recognise] = [
     discriminants.recognised,
     kernels.recognised,
     linear.recognised,
+    naive_bayes.recognised,
     neighbours.recognised,
 ]
 """Each is asked in turn, with the estimator, its named steps and the schema."""
