@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import Lars, SGDClassifier
+from sklearn.linear_model import Lars, Ridge, SGDClassifier
 from sklearn.metrics import make_scorer, mean_squared_error
-from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.model_selection import cross_val_predict as their_predict
 from sklearn.model_selection import cross_validate as their_validate
 
@@ -18,6 +18,7 @@ from treecv.adapters.exact import Exact
 from treecv.data import Chunks, Feed, Rows
 from treecv.errors import CapabilityError, InputError
 from treecv.learner import Schema
+from treecv.learners.ridge import Ridge as RidgeArithmetic
 from treecv.probes import Predictions, Sink
 from treecv.strategies import Merge, candidates, cheapest
 
@@ -324,3 +325,14 @@ class TestExplain:
     def test_folds_that_share_nothing(self, capsys):
         (line,) = explained(capsys, treecv.Pegasos(), X, y > 0, cv=ShuffleSplit(3))
         assert line == "Pegasos: these folds share no training; scikit-learn's function does all of them."
+
+
+def test_repetitions_share_what_depends_on_the_rows_alone(monkeypatch):
+    prepared = []
+    own = RidgeArithmetic.prepare
+    monkeypatch.setattr(RidgeArithmetic, "prepare", lambda *given: prepared.append(1) or own(*given))
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.random.default_rng(1).normal(size=60)
+    cv = RepeatedKFold(n_splits=6, n_repeats=4, random_state=0)
+    result = treecv.cross_validate(Ridge(), X, y, cv=cv)
+    np.testing.assert_allclose(result["test_score"], their_validate(Ridge(), X, y, cv=cv)["test_score"], rtol=1e-9)
+    assert (result.strategy, len(prepared)) == ("closed_form", 1)

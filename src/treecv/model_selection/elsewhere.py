@@ -41,7 +41,7 @@ from treecv.model_selection.job import Aside, Job, Options
 from treecv.model_selection.leaves import Wanted
 from treecv.model_selection.pooled import answers_of, pooled_scores, responses_needed
 from treecv.model_selection.scoring import as_scorers, check_sizes
-from treecv.model_selection.shortcuts import cheaper, forced, shortcut
+from treecv.model_selection.shortcuts import cheaper, forced, same_folds, shortcut
 from treecv.probes import Predictions
 from treecv.records import ELSEWHERE, Counts, Record
 from treecv.report import Result
@@ -98,11 +98,12 @@ def enter(
     if isinstance(options.strategy, SHORTCUTS):
         return forced(estimator, replace(options, exact=not one_pass), prepare, asked)
     if options.auto and not one_pass:
+        hint = _hint(estimator, known(cv), *data)
         if asked and options.native and not hasattr(cv, "__next__"):
-            job = shortcut(estimator, replace(options, exact=True), prepare, asked)
+            job, cv = shortcut(estimator, replace(options, exact=True), prepare, asked, cv)
             if job is not None:
                 return job
-        return Elsewhere(estimator, known(cv), _hint(estimator, known(cv), *data))
+        return Elsewhere(estimator, known(cv), hint)
     check_learns_in_parts(estimator)
     try:
         job = prepare(estimator, options)
@@ -118,11 +119,7 @@ def enter(
 def left(job: Job, cv: Any, aside: Aside) -> Elsewhere:
     """Where a call is done that a shortcut has left: over the same folds, if those are drawn at random."""
     log.info("scikit-learn's function takes over from strategy=%r: %s", job.options.strategy.name, aside)
-    drawn = getattr(cv, "random_state", 0)
-    if drawn is not None and isinstance(drawn, int | np.integer):
-        return Elsewhere(job.estimator, known(cv))
-    folds = [(layout.train_rows(fold), layout.test_rows(fold)) for layout in job.layouts for fold in range(layout.k)]
-    return Elsewhere(job.estimator, folds)
+    return Elsewhere(job.estimator, known(same_folds(job, cv)))
 
 
 def wrapped(estimator: Any, order: str) -> Any:

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils.metadata_routing import _routing_enabled
 
 from treecv.errors import CapabilityError, InputError
+from treecv.model_selection.folds import Overlap
 from treecv.model_selection.job import Job, Options
 from treecv.strategies import Candidate, candidates, cheapest
 
@@ -35,26 +37,46 @@ def forced(estimator: Any, options: Options, prepare: Prepare, asked: Asked | No
     return job
 
 
-def shortcut(estimator: Any, options: Options, prepare: Prepare, asked: Asked) -> Job | None:
+def shortcut(estimator: Any, options: Options, prepare: Prepare, asked: Asked, cv: Any) -> "tuple[Job | None, Any]":
     """The job by the cheapest strategy that gives what `fit` would; None where there is none, or nothing is gained.
 
-    What is wrong with the call is for whoever does the work in the end to say.
+    What is wrong with the call is for whoever does the work in the end to say; the folds are then made by the `cv`
+    that is returned as well, since a splitter may draw others when it is asked again.
     """
     if _routing_enabled():
-        return None
+        return None, cv
+    job = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             job = prepare(estimator, options)
             job.check_finite()
             wanted = asked()
+    except Overlap as overlap:
+        return None, cv if makes_the_same(cv) else overlap.cv
     except Exception:
-        return None
+        return None, cv if job is None else same_folds(job, cv)
     best = None if job.layouts[0].grows else cheapest(found_for(job, wanted))
     k = job.layouts[0].k
     if best is None or best.trainings >= k - 1:
-        return None
-    return _by(job, best, f"one a fold would take {k - 1}")
+        return None, same_folds(job, cv)
+    return _by(job, best, f"one a fold would take {k - 1}"), cv
+
+
+def same_folds(job: Job, cv: Any) -> Any:
+    """What makes the folds of a job again."""
+    if makes_the_same(cv):
+        return cv
+    return [(layout.train_rows(fold), layout.test_rows(fold)) for layout in job.layouts for fold in range(layout.k)]
+
+
+def makes_the_same(cv: Any) -> bool:
+    """Whether the folds are the same each time they are made: those of scikit-learn are, unless they are drawn."""
+    if not hasattr(cv, "split"):
+        return True
+    drawn = getattr(cv, "random_state", 0)
+    steady = isinstance(drawn, int | np.integer) or (drawn is None and not getattr(cv, "shuffle", True))
+    return type(cv).__module__.startswith("sklearn.") and steady
 
 
 def cheaper(job: Job, asked: frozenset[str]) -> Job:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecv.data import Feed
+from treecv.data import Feed, Rows
 from treecv.learner import Schema
 from treecv.probes import Sink
 from treecv.records import Counts
@@ -18,7 +18,7 @@ def suits(sink: Sink) -> bool:
 
 def fill(learner: Any, schema: Schema, feed: Feed, sink: Sink) -> Counts:
     """Put the predictions of all folds where they belong; a fold without a model has failed."""
-    values: NDArray[np.float64] = learner.held_out(schema, feed)
+    values = _values(learner, schema, feed)
     columns = values[:, np.newaxis] if values.ndim == 1 else values
     if sink.predictions is not None:
         sink.predictions.put(feed.where(0, feed.k - 1), columns if columns.shape[1] > 1 else columns[:, 0])
@@ -28,3 +28,17 @@ def fill(learner: Any, schema: Schema, feed: Feed, sink: Sink) -> Counts:
         sink.failed[:] |= lost if begins is None else np.logical_or.reduceat(lost, begins)
     rows = round(learner.held_out_trainings(schema.n_rows, schema.n_features, feed.k) * feed.n_rows)
     return Counts(feed.k, rows)
+
+
+def _values(learner: Any, schema: Schema, feed: Feed) -> NDArray[np.float64]:
+    """What is predicted at the positions of all folds; what depends on the rows alone is made once for a learner."""
+    rows, shared = feed.rows, getattr(learner, "shared", None)
+    whole = rows.index is None or len(rows.index) == rows.n_stored
+    values: NDArray[np.float64]
+    if shared is None or not whole or not hasattr(learner, "prepare"):
+        values = learner.held_out(schema, feed)
+    else:
+        if "prepared" not in shared:
+            shared["prepared"] = learner.prepare(schema, Rows(rows.X, rows.y, rows.weights))
+        values = learner.held_out(schema, feed, shared["prepared"])
+    return values

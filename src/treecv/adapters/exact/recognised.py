@@ -19,6 +19,11 @@ class Exact:
         The arithmetic.
     schema : Schema
         What is known of the data.
+
+    Attributes
+    ----------
+    shared : dict
+        What several partitionings of the same rows share.
     """
 
     absences = True
@@ -27,6 +32,7 @@ class Exact:
         self.estimator = estimator
         self.learner = learner
         self.schema = schema
+        self.shared: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name in ("learner", "estimator", "schema") or name.startswith("__"):  # not there yet, while it is unpickled
