@@ -100,7 +100,7 @@ def kernels(X: NDArray[np.float64], y: NDArray[np.float64], rounds: int) -> tupl
     return [_line(f"kernel ridge of {n:,} rows", name, timing) for name, timing in measured.items()], limits
 
 
-CHECKED = 20
+CHECKED = 6
 
 
 def differences(X: NDArray[np.float64], y: NDArray[np.float64]) -> dict[float, float]:
