@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each case is run; default: 5")
     arguments = parser.parse_args()
     name, X, y = covertype.part(*covertype.read(arguments.data), arguments.rows)
-    X, y = X[:, 1:].astype(np.float64), X[:, 0].astype(np.float64)
+    X, y = np.ascontiguousarray(X[:, 1:], np.float64), X[:, 0].astype(np.float64)
     lines, limits = linear(X, y, arguments.rounds)
     more, others = kernels(X, y, arguments.rounds)
     print(

@@ -670,3 +670,12 @@ def test_no_leverages_where_a_system_has_too_few_digits():
     assert model.basis(learner.prepare(None, feed.rows)) is None
     assert ridge.Penalised(1e-3, 3).basis(learner.prepare(None, feed.rows)) is not None
     np.testing.assert_allclose(learner.held_out(None, feed), X[:, 1], atol=1e-5)
+
+
+@pytest.mark.parametrize("layout", [np.asfortranarray, lambda X: np.hstack([X, X])[:, : X.shape[1]]])
+def test_tables_may_lie_in_memory_as_they_like(layout):
+    feed = plain(n=200, k=2)
+    index = np.random.default_rng(0).permutation(200)
+    rows = Rows(layout(feed.rows.X), feed.rows.y, None, index)
+    found = answers(Ridge(), feed.over(rows))[1]
+    np.testing.assert_allclose(found, brute(Ridge(), feed.over(rows)), atol=1e-12)

@@ -140,7 +140,7 @@ def stored(rows: Rows, part: "slice | NDArray[np.int64]", room: Room) -> Rows:
     """The rows at some positions, without an index."""
     where = part if rows.index is None else rows.index[part]
     y, weights = (None if column is None else column[where] for column in (rows.y, rows.weights))
-    if isinstance(where, slice):
+    if isinstance(where, slice) or not rows.X.flags.c_contiguous:  # `take` would copy the whole of a table with gaps
         return Rows(rows.X[where], y, weights)
     table = room.table(len(where), rows.X.shape[1])
     return Rows(np.take(rows.X, where, axis=0, out=table, mode="clip"), y, weights)
