@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from treecv.errors import CapabilityError, InputError
 from treecv.model_selection.folds import Overlap
 from treecv.model_selection.job import Job, Options
-from treecv.strategies import Candidate, candidates, cheapest
+from treecv.strategies import SHORTCUTS, Candidate, candidates, cheapest
 
 Prepare = Callable[[Any, Options], Job]
 Asked = Callable[[], frozenset[str]]
@@ -56,7 +56,7 @@ def shortcut(estimator: Any, options: Options, prepare: Prepare, asked: Asked, c
         return None, cv if makes_the_same(cv) else overlap.cv
     except Exception:
         return None, cv if job is None else same_folds(job, cv)
-    best = None if job.layouts[0].grows else cheapest(found_for(job, wanted))
+    best = None if job.layouts[0].grows else cheapest(found_for(job, wanted, SHORTCUTS))
     k = job.layouts[0].k
     if best is None or best.trainings >= k - 1:
         return None, same_folds(job, cv)
