@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Lars, Ridge, SGDClassifier
 from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.model_selection import cross_val_predict as their_predict
 from sklearn.model_selection import cross_validate as their_validate
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
 import treecv
 from treecv import adapters
@@ -336,3 +339,24 @@ def test_repetitions_share_what_depends_on_the_rows_alone(monkeypatch):
     result = treecv.cross_validate(Ridge(), X, y, cv=cv)
     np.testing.assert_allclose(result["test_score"], their_validate(Ridge(), X, y, cv=cv)["test_score"], rtol=1e-9)
     assert (result.strategy, len(prepared)) == ("closed_form", 1)
+
+
+def test_several_labels_a_row_are_left_to_scikit_learn():
+    y = np.eye(3, dtype=int)[np.arange(24) % 3]
+    result = treecv.cross_validate(KNeighborsClassifier(), X, y, cv=KFold(8))
+    expected = their_validate(KNeighborsClassifier(), X, y, cv=KFold(8))["test_score"]
+    assert result.strategy == "scikit-learn"
+    np.testing.assert_array_equal(result["test_score"], expected)
+    with pytest.raises(CapabilityError, match="its labels are not one flat column"):
+        treecv.cross_validate(KNeighborsClassifier(), X, y, strategy="closed_form")
+
+
+def test_a_column_of_labels_is_flattened_with_the_warning_of_scikit_learn():
+    y = (np.arange(24) % 3)[:, np.newaxis]
+    with pytest.warns(DataConversionWarning) as caught:
+        result = treecv.cross_validate(GaussianNB(), X, y, cv=KFold(8))
+    assert result.strategy == "merge"
+    assert {warning.filename for warning in caught} == {__file__}
+    with pytest.warns(DataConversionWarning):
+        expected = their_validate(GaussianNB(), X, y, cv=KFold(8))["test_score"]
+    np.testing.assert_array_equal(result["test_score"], expected)

@@ -200,6 +200,8 @@ def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, opt
     classes, codes = _classes(estimator, y)
     schema = describe(estimator, X, y, classes)
     native = options.native
+    if options.exact and classes is None and is_classifier(estimator):
+        raise _no_shortcut(estimator, options, "its labels are not one flat column")
     learner: Any = _learner(estimator, schema, native, options)
     if is_twin(estimator, learner) and set(routed.fit) - {
         weights_name(estimator)
@@ -237,11 +239,15 @@ def _learner(estimator: Any, schema: Schema, native: bool, options: Options) -> 
         return as_learner(estimator, schema, native=native)
     found = exact_learner(estimator, schema)
     if isinstance(found, str):
-        raise CapabilityError(
-            f"strategy={options.strategy.name!r} cannot give what {type(estimator).__name__}.fit would: {found}. Use "
-            "strategy='auto', which takes it where it can, or 'tree' for an estimator with partial_fit."
-        )
+        raise _no_shortcut(estimator, options, found)
     return found
+
+
+def _no_shortcut(estimator: Any, options: Options, why: str) -> CapabilityError:
+    return CapabilityError(
+        f"strategy={options.strategy.name!r} cannot give what {type(estimator).__name__}.fit would: {why}. Use "
+        "strategy='auto', which takes it where it can, or 'tree' for an estimator with partial_fit."
+    )
 
 
 def settle(sink: Sink, error_score: Any) -> NDArray[np.bool_]:

@@ -11,6 +11,7 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from treecv.errors import CapabilityError, InputError
 from treecv.model_selection.folds import Overlap
 from treecv.model_selection.job import Job, Options
+from treecv.model_selection.lines import outside
 from treecv.strategies import SHORTCUTS, Candidate, candidates, cheapest
 
 Prepare = Callable[[Any, Options], Job]
@@ -47,8 +48,8 @@ def shortcut(estimator: Any, options: Options, prepare: Prepare, asked: Asked, c
         return None, cv
     job = None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
             job = prepare(estimator, options)
             job.check_finite()
             wanted = asked()
@@ -60,6 +61,8 @@ def shortcut(estimator: Any, options: Options, prepare: Prepare, asked: Asked, c
     k = job.layouts[0].k
     if best is None or best.trainings >= k - 1:
         return None, same_folds(job, cv)
+    for warning in said:
+        warnings.warn(warning.message, warning.category, stacklevel=outside())
     return _by(job, best, f"one a fold would take {k - 1}"), cv
 
 
