@@ -1,19 +1,19 @@
 """Shortcuts between the front door and a family of learners, tried with a family of a single model: the mean."""
 
 import logging
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
-from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import Lars, Ridge, SGDClassifier
 from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.model_selection import cross_val_predict as their_predict
 from sklearn.model_selection import cross_validate as their_validate
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KernelDensity, KNeighborsClassifier, KNeighborsRegressor
 
 import treecv
 from treecv import adapters
@@ -249,7 +249,7 @@ def test_a_shortcut_that_is_asked_for_runs_or_says_why_not(known):
         treecv.cross_validate(DummyRegressor(strategy="median"), X, y, strategy="merge")
     with pytest.raises(CapabilityError, match="no exact shortcut is known for Lars"):
         treecv.cross_validate(Lars(), X, y, strategy="closed_form")
-    with pytest.raises(CapabilityError, match="cannot run: the learner has no 'held_out'"):
+    with pytest.raises(CapabilityError, match="cannot run: it has no closed form"):
         treecv.cross_validate(DummyRegressor(), X, y, strategy="closed_form")
     with pytest.raises(InputError, match="training sets of these grow"):
         treecv.cross_validate(DummyRegressor(), X, y, cv=TimeSeriesSplit(3), strategy="merge")
@@ -268,7 +268,7 @@ def test_the_cheapest_exact_candidate_is_chosen():
     found = candidates(Means(), SCHEMA, 24, frozenset({"predictions"}))
     assert [(one.name, one.exact, one.lacks) for one in found] == [
         ("merge", True, ""),
-        ("closed_form", True, "the learner has no 'held_out', 'held_out_trainings', 'closed'"),
+        ("closed_form", True, "it has no closed form that is known here"),
         ("tree", True, ""),
     ]  # fmt: skip
     assert cheapest(found).name == "merge"
@@ -294,9 +294,9 @@ class TestExplain:
             "strategy         trainings  exact",
             'merge                  3.0  yes    <- strategy="auto"',
             "scikit-learn          23.0  yes",
-            "tree                     -  no     DummyRegressor has no `partial_fit`",
-            "standard                 -  no     DummyRegressor has no `partial_fit`",
-            "closed_form              -  yes    the learner has no 'held_out', 'held_out_trainings', 'closed'",
+            "tree                     -  -      DummyRegressor has no `partial_fit`",
+            "standard                 -  -      DummyRegressor has no `partial_fit`",
+            "closed_form              -  -      it has no closed form that is known here",
         ]
 
     def test_why_there_is_none(self, known, capsys):
@@ -323,7 +323,7 @@ class TestExplain:
         )
         lines = explained(capsys, DummyRegressor(), X, y, scoring="r2", return_estimator=True)
         assert lines[2] == 'merge                  2.2  yes    <- strategy="auto"'
-        assert lines[-1].endswith("it makes no models, which were asked for")
+        assert lines[-1].endswith("it gives no models, as was asked for")
 
     def test_folds_that_share_nothing(self, capsys):
         (line,) = explained(capsys, treecv.Pegasos(), X, y > 0, cv=ShuffleSplit(3))
@@ -347,16 +347,68 @@ def test_several_labels_a_row_are_left_to_scikit_learn():
     expected = their_validate(KNeighborsClassifier(), X, y, cv=KFold(8))["test_score"]
     assert result.strategy == "scikit-learn"
     np.testing.assert_array_equal(result["test_score"], expected)
-    with pytest.raises(CapabilityError, match="its labels are not one flat column"):
+    with pytest.raises(CapabilityError, match="its targets are not flat"):
         treecv.cross_validate(KNeighborsClassifier(), X, y, strategy="closed_form")
 
 
-def test_a_column_of_labels_is_flattened_with_the_warning_of_scikit_learn():
-    y = (np.arange(24) % 3)[:, np.newaxis]
-    with pytest.warns(DataConversionWarning) as caught:
-        result = treecv.cross_validate(GaussianNB(), X, y, cv=KFold(8))
-    assert result.strategy == "merge"
-    assert {warning.filename for warning in caught} == {__file__}
-    with pytest.warns(DataConversionWarning):
-        expected = their_validate(GaussianNB(), X, y, cv=KFold(8))["test_score"]
-    np.testing.assert_array_equal(result["test_score"], expected)
+@pytest.mark.parametrize(
+    ("estimator", "X", "y", "why"),
+    [
+        (GaussianNB(), X, (np.arange(24) % 3)[:, np.newaxis], "its targets are not flat"),
+        (Ridge(), X, y[:, np.newaxis], "its targets are not flat"),
+        (Ridge(), X, y.astype(np.float32), "few digits"),
+        (Ridge(), X, np.array(["1.5"] * 24, object), "no plain numbers"),
+        (GaussianNB(), X.astype(str), np.arange(24) % 3, "no numbers of single or double precision"),
+        (GaussianNB(), X.astype(np.float16), np.arange(24) % 3, "no numbers of single or double precision"),
+        (GaussianNB(), X.astype(str).tolist(), np.arange(24) % 3, "no numbers of single or double precision"),
+        (Ridge(), X.astype(np.float32), y, "single precision"),
+    ],
+)
+def test_data_that_no_shortcut_knows(estimator, X, y, why):
+    with pytest.raises(CapabilityError, match=why):
+        treecv.cross_validate(estimator, X, y, strategy="merge")
+
+
+def test_what_goes_wrong_with_a_chosen_shortcut_is_not_said(known, monkeypatch):
+    def broken(self, state):
+        warnings.warn("of no use to anybody", UserWarning, stacklevel=2)
+        raise RuntimeError("nobody foresaw this")
+
+    monkeypatch.setattr(Average, "fitted", broken)
+    result = treecv.cross_validate(DummyRegressor(), X, y, cv=6, return_estimator=True)
+    assert result.strategy == "scikit-learn"
+    with pytest.warns(UserWarning, match="of no use"), pytest.raises(RuntimeError, match="nobody foresaw"):
+        treecv.cross_validate(DummyRegressor(), X, y, cv=6, return_estimator=True, strategy="merge")
+
+
+def test_warnings_on_the_way_are_said():
+    labels = np.array([0] * 21 + [1] * 3)
+    with pytest.warns(UserWarning, match="least populated class") as caught:
+        result = treecv.cross_validate(GaussianNB(), X, labels, cv=5)
+    assert (result.strategy, len(caught)) == ("merge", 1)
+
+
+def test_probabilities_where_a_fold_holds_out_a_whole_class():
+    labels = np.array([2] + [0, 1] * 11 + [0])
+    arguments = {"cv": KFold(24), "method": "predict_proba"}
+    with pytest.warns(RuntimeWarning, match="Number of classes"):
+        found = treecv.cross_val_predict(GaussianNB(), X, labels, **arguments)
+    with pytest.warns(RuntimeWarning, match="Number of classes"):
+        np.testing.assert_array_equal(found, their_predict(GaussianNB(), X, labels, **arguments))
+
+
+def test_ties_under_folds_with_an_order_of_their_own():
+    random = np.random.default_rng(0)
+    X, y = np.repeat(np.arange(10.0), 3)[:, np.newaxis], random.normal(size=30)
+    cv = [(random.permutation(np.delete(np.arange(30), fold)), [fold]) for fold in range(30)]
+    found = treecv.cross_val_predict(KNeighborsRegressor(1), X, y, cv=cv)
+    np.testing.assert_array_equal(found, their_predict(KNeighborsRegressor(1), X, y, cv=cv))
+
+
+def test_a_density_has_no_other_metric_than_its_own():
+    metric = "neg_mean_squared_error"
+    with pytest.warns(UserWarning, match="Scoring failed"):
+        found = treecv.cross_val_score(KernelDensity(), X, y, cv=6, scoring=metric)
+    assert np.isnan(found).all()
+    ours = treecv.cross_val_score(KernelDensity(), X, cv=KFold(12))
+    np.testing.assert_allclose(ours, their_validate(KernelDensity(), X, cv=KFold(12))["test_score"], rtol=1e-9)

@@ -73,10 +73,28 @@ def collected(job: Job, method: str) -> tuple[Record, NDArray[Any]]:
     else:
         _check_answers(job, method)
         probe = _probe(job, job.schema.n_rows, "predict")
+    if method != "predict":
+        _check_classes(job, job.layouts[0])
     sink = Sink(job.layouts[0].k, probe)
     record = job.run(0, sink)
     settle(sink, "raise")
     return record, job.answer(sink.predicted, method)
+
+
+def _check_classes(job: Job, layout: Layout) -> None:
+    """Leave it to scikit-learn to say what is missing where a fold holds out all rows of a class."""
+    if not (job.options.exact and job.options.auto) or job.schema.classes is None:
+        return
+    index, chunks = layout.held_out()
+    codes = np.asarray(job.rows.y)
+    held = codes if index is None else codes[index]
+    folds, n = np.repeat(np.arange(chunks.k), chunks.sizes), len(job.schema.classes)
+    first, last = np.full(n, chunks.k), np.full(n, -1)
+    np.minimum.at(first, held, folds)
+    np.maximum.at(last, held, folds)
+    elsewhere = np.bincount(codes, minlength=n) > np.bincount(held, minlength=n)
+    if ((first >= last) & ~elsewhere).any():
+        raise Aside("a class is in no training row of some fold, and its model knows less than the others")
 
 
 def _check_answers(job: Job, method: str) -> None:
@@ -132,8 +150,7 @@ def _evaluated(job: Job, part: int, wanted: Wanted, strategy: Strategy | None = 
 
 def _ask(job: Job, visitor: Visitor, sink: Sink) -> None:
     """Score fold after fold by what their models say of the rows they have not seen."""
-    if job.options.auto and np.isneginf(sink.predicted).any():
-        raise Aside("a class is in no training row of some fold, and its model knows less than the others")
+    _check_classes(job, visitor.layout)
     methods = responses_needed(job.estimator, [scorer for scorer in visitor.wanted.scorers if not scorer.vectorised])
     answers = {method: job.answer(sink.predicted, method) for method in methods}
     visitor.ask(answers_of(job.estimator, job.schema.classes, answers))

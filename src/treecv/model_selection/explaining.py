@@ -28,7 +28,8 @@ class Line:
 
     def __str__(self) -> str:
         cost = "-" if isinf(self.trainings) else f"{self.trainings:,.1f}"
-        return f"{self.name:<14}{cost:>12}  {'yes' if self.exact else 'no':<7}{self.note}".rstrip()
+        exact = "-" if isinf(self.trainings) else "yes" if self.exact else "no"
+        return f"{self.name:<14}{cost:>12}  {exact:<7}{self.note}".rstrip()
 
 
 def explain(
@@ -62,10 +63,11 @@ def explain(
     strategy         trainings  exact
     tree                   3.4  no     <- strategy="auto"
     standard               9.0  yes
-    merge                    -  yes    the learner has no 'merge'
-    closed_form              -  yes    the learner has no 'held_out', 'held_out_trainings', 'closed'
+    merge                    -  -      what it learns cannot be merged
+    closed_form              -  -      it has no closed form that is known here
     """
     estimator = shaped(estimator)
+    cv = list(cv) if hasattr(cv, "__next__") else cv
     options = Options.of(estimator, "auto", order, 0, native=native)
     prepare = job_of("cross_validate", X, y, groups, cv, params, scoring)
     asked = needs_of(estimator, scoring, models=return_train_score or return_estimator)
@@ -93,7 +95,11 @@ def _lines(estimator: Any, options: Options, prepare: Prepare, asked: frozenset[
     else:
         lines = _of_job(prepare(estimator, options), asked, (Tree, Standard), one_pass)
     try:
-        lines += _of_job(prepare(estimator, replace(options, exact=not one_pass)), asked, SHORTCUTS, True)
+        job = prepare(estimator, replace(options, exact=not one_pass))
+        job.check_finite()
+        if job.layouts[0].grows:
+            raise InputError("the training sets of these folds grow")
+        lines += _of_job(job, asked, SHORTCUTS, True)
     except (CapabilityError, InputError) as error:
         lines += [Line(kind.name, float("inf"), True, _reason(error)) for kind in SHORTCUTS]
     return sorted(lines + plain, key=lambda line: line.trainings)
@@ -108,4 +114,4 @@ def _of_job(job: Job, asked: frozenset[str], kinds: Any, of_fit: bool) -> list[L
 
 def _reason(error: Exception) -> str:
     """What keeps an estimator from a shortcut, without what to do about it."""
-    return str(error).rpartition(".fit would: ")[2].partition(". Use ")[0]
+    return str(error).rpartition(".fit would: ")[2].partition(". Use ")[0].partition("; ")[0]

@@ -196,12 +196,12 @@ def prepare(estimator: Any, X: Any, y: Any, lay_out: LayOut, routed: Routed, opt
     """Check everything the user gave, once."""
     given_X, given_y = X, y
     X, y = _consistent(X, y)
+    if options.exact and (hindrance := _hindrance(estimator, given_X, given_y)):
+        raise _no_shortcut(estimator, options, hindrance)
     y = _one_column(estimator, y)
     classes, codes = _classes(estimator, y)
     schema = describe(estimator, X, y, classes)
     native = options.native
-    if options.exact and classes is None and is_classifier(estimator):
-        raise _no_shortcut(estimator, options, "its labels are not one flat column")
     learner: Any = _learner(estimator, schema, native, options)
     if is_twin(estimator, learner) and set(routed.fit) - {
         weights_name(estimator)
@@ -241,6 +241,21 @@ def _learner(estimator: Any, schema: Schema, native: bool, options: Options) -> 
     if isinstance(found, str):
         raise _no_shortcut(estimator, options, found)
     return found
+
+
+def _hindrance(estimator: Any, X: Any, y: Any) -> str:
+    """What about the data a shortcut does not know."""
+    shape, kind = shape_of(y), getattr(getattr(y, "dtype", None), "kind", "f")
+    if len(shape) > 1 and (is_classifier(estimator) or shape[1] == 1):
+        return "its targets are not flat"
+    if not is_classifier(estimator) and str(getattr(y, "dtype", "float64")) in ("float16", "float32"):
+        return "its targets have few digits, which scikit-learn keeps"
+    if y is not None and not is_classifier(estimator) and kind not in "biuf":
+        return "its targets are no plain numbers"
+    columns = [X.dtype] if hasattr(X, "dtype") else list(getattr(X, "dtypes", [])) or [np.asarray(X).dtype]
+    if any(getattr(dtype, "kind", "O") not in "biuf" or str(dtype) == "float16" for dtype in columns):
+        return "its features are no numbers of single or double precision"
+    return ""
 
 
 def _no_shortcut(estimator: Any, options: Options, why: str) -> CapabilityError:

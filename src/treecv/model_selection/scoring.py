@@ -180,7 +180,8 @@ def as_scorers(estimator: Any, scoring: Any, *, called: bool = False) -> list[Sc
 
 def needs_of(estimator: Any, scoring: Any, *, models: bool = False, pooled: bool = False) -> frozenset[str]:
     """What scores are made of: "predictions", and "models" where a scorer asks for more."""
-    made = pooled or all(scorer.made_of_predictions for scorer in as_scorers(estimator, scoring))
+    asks = scoring is None or hasattr(estimator, "predict")  # else a metric fails, in the words of its own
+    made = pooled or (asks and all(scorer.made_of_predictions for scorer in as_scorers(estimator, scoring)))
     return frozenset({"predictions"} if made and not models else {"predictions", "models"})
 
 

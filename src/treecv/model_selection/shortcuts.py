@@ -3,17 +3,18 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.metadata_routing import _routing_enabled
 
 from treecv.errors import CapabilityError, InputError
 from treecv.model_selection.folds import Overlap
-from treecv.model_selection.job import Job, Options
+from treecv.model_selection.job import Aside, Job, Options
 from treecv.model_selection.lines import outside
 from treecv.strategies import SHORTCUTS, Candidate, candidates, cheapest
 
+Answer = TypeVar("Answer")
 Prepare = Callable[[Any, Options], Job]
 Asked = Callable[[], frozenset[str]]
 """What is wanted of each fold's model: "predictions" at its rows, or the "models" themselves."""
@@ -44,7 +45,7 @@ def shortcut(estimator: Any, options: Options, prepare: Prepare, asked: Asked, c
     What is wrong with the call is for whoever does the work in the end to say; the folds are then made by the `cv`
     that is returned as well, since a splitter may draw others when it is asked again.
     """
-    if _routing_enabled():
+    if _routing_enabled() or _in_an_order_of_its_own(cv):
         return None, cv
     job = None
     try:
@@ -61,9 +62,29 @@ def shortcut(estimator: Any, options: Options, prepare: Prepare, asked: Asked, c
     k = job.layouts[0].k
     if best is None or best.trainings >= k - 1:
         return None, same_folds(job, cv)
+    _say_again(said)
+    return _by(job, best, f"one a fold would take {k - 1}"), cv
+
+
+def tried(job: Job, work: Callable[[Job], Answer]) -> Answer:
+    """What `work` makes of a job; a shortcut that was chosen and meets with anything steps aside without a word."""
+    if not (job.options.exact and job.options.auto):
+        return work(job)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            answer = work(job)
+        except Aside:
+            raise
+        except Exception as error:  # scikit-learn's function meets with it too, or does better
+            raise Aside(f"{type(error).__name__}: {error}") from error
+    _say_again(said)
+    return answer
+
+
+def _say_again(said: list[warnings.WarningMessage]) -> None:
     for warning in said:
         warnings.warn(warning.message, warning.category, stacklevel=outside())
-    return _by(job, best, f"one a fold would take {k - 1}"), cv
 
 
 def same_folds(job: Job, cv: Any) -> Any:
@@ -75,11 +96,18 @@ def same_folds(job: Job, cv: Any) -> Any:
 
 def makes_the_same(cv: Any) -> bool:
     """Whether the folds are the same each time they are made: those of scikit-learn are, unless they are drawn."""
-    if not hasattr(cv, "split"):
+    if isinstance(cv, str) or not hasattr(cv, "split"):
         return True
     drawn = getattr(cv, "random_state", 0)
     steady = isinstance(drawn, int | np.integer) or (drawn is None and not getattr(cv, "shuffle", True))
     return type(cv).__module__.startswith("sklearn.") and steady
+
+
+def _in_an_order_of_its_own(cv: Any) -> bool:
+    """Whether listed folds train on rows in another order than they are stored in, which ties may show."""
+    if cv is None or isinstance(cv, str | int) or hasattr(cv, "split"):
+        return False
+    return any(np.asarray(train).dtype != bool and (np.diff(train) <= 0).any() for train, _ in cv)
 
 
 def cheaper(job: Job, asked: frozenset[str]) -> Job:

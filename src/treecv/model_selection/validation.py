@@ -21,6 +21,7 @@ from treecv.model_selection.layouts import Indices, test_rows, train_rows
 from treecv.model_selection.leaves import Wanted, unscored
 from treecv.model_selection.routing import route
 from treecv.model_selection.scoring import as_scorers, needs_of
+from treecv.model_selection.shortcuts import tried
 from treecv.records import Record
 from treecv.report import Result
 from treecv.strategies import Strategy
@@ -137,7 +138,7 @@ def cross_validate(
     way = enter(estimator, strategy, cv, options, job, (X, y, groups), asked)
     if isinstance(way, Job):
         try:
-            return _found(way, scoring, shown, check_folds, return_indices, verbose)
+            return tried(way, lambda job: _found(job, scoring, shown, check_folds, return_indices, verbose))
         except Aside as aside:
             way = left(way, cv, aside)
     arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
@@ -217,7 +218,7 @@ def cross_val_score(
     )
     if isinstance(way, Job):
         try:
-            return _scores(way, scoring, error_score, pooled, verbose)
+            return tried(way, lambda job: _scores(job, scoring, error_score, pooled, verbose))
         except Aside as aside:
             way = left(way, cv, aside)
     arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
@@ -283,10 +284,18 @@ def cross_val_predict(
     pool = Parallel(n_jobs=n_jobs, verbose=verbose, pre_dispatch=pre_dispatch)
     options = Options.of(estimator, strategy, order, seed, native=native, pool=pool)
     job = job_of("cross_val_predict", X, y, groups, cv, params)
-    way = enter(estimator, strategy, cv, options, job, (X, y, groups), lambda: frozenset({"predictions"}))
+
+    def asked() -> frozenset[str]:
+        kept = (
+            getattr(getattr(y, "dtype", None), "kind", "i") in "biufUS"
+        )  # others become what scikit-learn makes of them
+        known = method in _METHODS and (kept or not options.auto)
+        return frozenset({"predictions"} if known else {"predictions", "other answers"})
+
+    way = enter(estimator, strategy, cv, options, job, (X, y, groups), asked)
     if isinstance(way, Job):
         try:
-            return _answers(way, method, verbose)
+            return tried(way, lambda job: _answers(job, method, verbose))
         except Aside as aside:
             way = left(way, cv, aside)
     arguments = {"groups": groups, "n_jobs": n_jobs, "verbose": verbose, "params": params}
@@ -339,6 +348,9 @@ def _say(record: Record, columns: Mapping[str, Any], verbose: int) -> None:
     if verbose > 0:
         print(f"[CV] {record.strategy}: {record.k} folds, {record.trainings:.1f} passes, {record.seconds:.3f} s")
 
+
+_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+"""What a shortcut answers for."""
 
 _MANY = 1_000
 """Folds above which there is no line for each."""

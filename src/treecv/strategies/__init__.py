@@ -56,6 +56,10 @@ class Strategy(Protocol):
         """The capabilities it needs of a learner, in the words of `learner.missing`."""
 
     @property
+    def without(self) -> str:
+        """What is to be said of a learner that does not meet the needs."""
+
+    @property
     def gives(self) -> frozenset[str]:
         """What can be had of the folds: "predictions" at their rows, or the "models" themselves."""
 

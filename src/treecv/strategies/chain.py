@@ -25,6 +25,7 @@ class Chain:
 
     name: ClassVar[str] = "chain"
     needs: ClassVar[tuple[str, ...]] = ("init", "update", "predict")
+    without: ClassVar[str] = "it does not learn in parts"
     gives: ClassVar[frozenset[str]] = frozenset({"predictions", "models"})
 
     def trainings(self, learner: Any, schema: Schema, k: int) -> float:

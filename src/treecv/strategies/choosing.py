@@ -49,9 +49,9 @@ def candidates(
 def _candidate(strategy: Any, learner: Any, schema: Schema, k: int, asked: frozenset[str], order: str) -> Candidate:
     exact = bool(strategy.exact(learner, order))
     lacking = missing(learner, strategy.needs)
-    lacks = f"the learner has no {', '.join(map(repr, lacking))}" if lacking else ""
+    lacks = strategy.without if lacking else ""
     if not lacks and asked - strategy.gives:
-        lacks = "it makes no models, which were asked for"
+        lacks = f"it gives no {' and no '.join(sorted(asked - strategy.gives))}, as was asked for"
     if lacks:
         return Candidate(strategy, float("inf"), exact, lacks)
     return Candidate(strategy, float(strategy.trainings(learner, schema, k)), exact)

@@ -18,6 +18,7 @@ class ClosedForm:
 
     name: ClassVar[str] = "closed_form"
     needs: ClassVar[tuple[str, ...]] = ("held_out", "held_out_trainings", "closed")
+    without: ClassVar[str] = "it has no closed form that is known here"
     gives: ClassVar[frozenset[str]] = frozenset({"predictions"})
 
     def trainings(self, learner: Any, schema: Schema, k: int) -> float:

@@ -25,6 +25,7 @@ class Merge:
 
     name: ClassVar[str] = "merge"
     needs: ClassVar[tuple[str, ...]] = ("init", "update", "predict", "copy", "merge")
+    without: ClassVar[str] = "what it learns cannot be merged"
     gives: ClassVar[frozenset[str]] = frozenset({"predictions", "models"})
 
     def trainings(self, learner: Any, schema: Schema, k: int) -> float:

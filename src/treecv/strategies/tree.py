@@ -18,6 +18,7 @@ class Tree:
 
     name: ClassVar[str] = "tree"
     needs: ClassVar[tuple[str, ...]] = LEARNER
+    without: ClassVar[str] = "it does not learn in parts"
     gives: ClassVar[frozenset[str]] = frozenset({"predictions", "models"})
 
     def trainings(self, learner: Any, schema: Schema, k: int) -> float:

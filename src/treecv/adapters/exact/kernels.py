@@ -61,6 +61,7 @@ def _obstacle(before: list[Any], model: Any, schema: Schema) -> str:
         "it is a subclass, whose own methods the shortcut would not ask": (
             type(model) not in (ScikitKernelRidge, GaussianProcessRegressor)
         ),
+        "in single precision scikit-learn's own rounding shows": schema.dtype == "float32",
         "its kernel would be of features that a step before it fits to each training part": bool(before),
     }
     if isinstance(model, ScikitKernelRidge):

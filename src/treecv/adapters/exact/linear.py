@@ -78,6 +78,7 @@ def _obstacle(before: list[Any], model: Any, schema: Schema) -> str:
         "it is a subclass, whose own methods the shortcut would not ask": type(model) not in _LEARNERS,
         "positive=True bounds the coefficients": model.positive,
         f"solver={solver!r} stops at a tolerance": solver not in _DIRECT,
+        "in single precision scikit-learn's own rounding shows": schema.dtype == "float32",
         "for sparse rows its solver stops at a tolerance": schema.sparse,
         "alpha=0 may leave nothing to divide by; LinearRegression is made for it": (
             hasattr(model, "alpha") and not np.all(np.asarray(model.alpha, float) > 0)

@@ -190,9 +190,7 @@ def _obstacle(model: Any, alpha: NDArray[np.float64], schema: Schema) -> str:
         "its class_prior does not fit the classes": (
             priors is not None and (priors.shape != (len(schema.classes),) or (priors < 0).any())
         ),
-        "the weights of a single feature cannot be normalised": (
-            isinstance(model, ComplementNB) and model.norm and schema.n_features == 1
-        ),
+        "normalised weights make ties that its own rounding breaks": (isinstance(model, ComplementNB) and model.norm),
     }
     if isinstance(model, CategoricalNB):
         obstacles |= _obstacles_of_categories(model, schema)
