@@ -24,6 +24,7 @@ FUNCTIONS = [
     "explain",
     "learning_curve",
     "permutation_test_score",
+    "ridge_path",
     "validation_curve",
 ]
 ESTIMATORS = [

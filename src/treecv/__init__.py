@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         explain,
         learning_curve,
         permutation_test_score,
+        ridge_path,
         validation_curve,
     )
 
@@ -38,6 +39,7 @@ _HOMES = dict.fromkeys(
         "explain",
         "learning_curve",
         "permutation_test_score",
+        "ridge_path",
         "validation_curve",
     ),
     "treecv.model_selection",
@@ -59,6 +61,7 @@ __all__ = [
     "explain",
     "learning_curve",
     "permutation_test_score",
+    "ridge_path",
     "validation_curve",
 ]
 
