@@ -132,6 +132,8 @@ def _evaluated(job: Job, part: int, wanted: Wanted, strategy: Strategy | None = 
     failed = settle(sink, wanted.error_score)
     if by_answers:
         _ask(job, visitor, sink)
+    if job.options.exact and job.options.auto and visitor.lost:
+        raise Aside(f"a scorer failed on fold {visitor.lost[0].fold}")
     if visitor.needed:
         visitor.settle(failed)
     begin = time.perf_counter()
@@ -154,8 +156,6 @@ def _ask(job: Job, visitor: Visitor, sink: Sink) -> None:
     methods = responses_needed(job.estimator, [scorer for scorer in visitor.wanted.scorers if not scorer.vectorised])
     answers = {method: job.answer(sink.predicted, method) for method in methods}
     visitor.ask(answers_of(job.estimator, job.schema.classes, answers))
-    if job.options.auto and visitor.lost:
-        raise Aside(f"a scorer failed on fold {visitor.lost[0].fold}")
 
 
 def _sink(job: Job, layout: Layout, wanted: Wanted, visitor: Visitor | None) -> Sink:

@@ -133,7 +133,9 @@ def cross_validate(
     shown = (error_score, return_train_score, return_estimator, _pooled(aggregate), return_predictions)
 
     def asked() -> frozenset[str]:
-        return needs_of(estimator, scoring, models=return_train_score or return_estimator, pooled=shown[3])
+        needs = needs_of(estimator, scoring, models=return_train_score or return_estimator, pooled=shown[3])
+        shows_labels = return_estimator or return_predictions
+        return needs if not shows_labels or _keeps(y) or not options.auto else needs | _OTHER
 
     way = enter(estimator, strategy, cv, options, job, (X, y, groups), asked)
     if isinstance(way, Job):
@@ -333,6 +335,11 @@ def job_of(caller: str, X: Any, y: Any, groups: Any, cv: Any, params: Any, scori
     return made
 
 
+def _keeps(y: Any) -> bool:
+    """Whether labels stay what they are: others become what scikit-learn makes of them."""
+    return getattr(getattr(y, "dtype", None), "kind", "i") in "biufUS"
+
+
 def _pooled(aggregate: str) -> bool:
     if aggregate not in ("folds", "pooled"):
         raise InputError(f"aggregate={aggregate!r} is not known: use 'folds' or 'pooled'.")
@@ -348,6 +355,9 @@ def _say(record: Record, columns: Mapping[str, Any], verbose: int) -> None:
     if verbose > 0:
         print(f"[CV] {record.strategy}: {record.k} folds, {record.trainings:.1f} passes, {record.seconds:.3f} s")
 
+
+_OTHER = frozenset({"other answers"})
+"""What no strategy but scikit-learn's own function gives."""
 
 _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 """What a shortcut answers for."""
