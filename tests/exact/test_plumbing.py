@@ -4,9 +4,12 @@ import logging
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.dummy import DummyRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import Lars, Ridge, SGDClassifier
 from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
@@ -412,3 +415,30 @@ def test_a_density_has_no_other_metric_than_its_own():
     assert np.isnan(found).all()
     ours = treecv.cross_val_score(KernelDensity(), X, cv=KFold(12))
     np.testing.assert_allclose(ours, their_validate(KernelDensity(), X, cv=KFold(12))["test_score"], rtol=1e-9)
+
+
+def test_a_kernel_that_is_nearly_singular_is_left_to_scikit_learn():
+    twins = np.repeat(np.random.default_rng(0).normal(size=(12, 2)), 2, axis=0)
+    process = GaussianProcessRegressor(optimizer=None)
+    result = treecv.cross_validate(process, twins, y, cv=6)
+    assert result.strategy == "scikit-learn"
+    np.testing.assert_array_equal(result["test_score"], their_validate(process, twins, y, cv=6)["test_score"])
+    with pytest.raises(CapabilityError, match="hang on rounding; a larger alpha would help"):
+        treecv.cross_validate(process, twins, y, cv=6, strategy="closed_form")
+    process = GaussianProcessRegressor(optimizer=None, alpha=0.1)
+    assert treecv.cross_validate(process, twins, y, cv=6).strategy == "closed_form"
+
+
+def test_constant_columns_of_a_data_frame_before_linear_discriminants():
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=60), "b": 0.1})
+    labels = np.arange(60) % 2
+    assert treecv.cross_validate(LinearDiscriminantAnalysis(), frame, labels).strategy == "scikit-learn"
+    assert treecv.cross_validate(LinearDiscriminantAnalysis(), frame[["a"]], labels).strategy == "merge"
+
+
+def test_labels_of_pandas_own_types_come_back_as_scikit_learn_has_them():
+    labels = pd.Series(np.arange(24) % 3, dtype="Int64")
+    ours = treecv.cross_val_predict(GaussianNB(), X, labels, cv=KFold(8))
+    theirs = their_predict(GaussianNB(), X, labels, cv=KFold(8))
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ours, theirs)

@@ -135,6 +135,14 @@ class Dual:
             border /= length
         return cls(matrix, alpha, roots, fit_intercept, inverse, border)
 
+    @property
+    def condition(self) -> float:
+        """How many times larger errors may become; infinite where there is no inverse."""
+        if self.inverse is None:
+            return float("inf")
+        largest = np.abs(self.matrix * self.roots * self.roots[:, np.newaxis]).sum(axis=0).max() + self.alpha
+        return float(largest * np.abs(self.inverse).sum(axis=0).max())
+
     def held_out(self, chunks: Chunks, places: NDArray[np.int64], targets: Array, lost: Any, strict: bool) -> Array:
         """The predictions for all held-out rows.
 

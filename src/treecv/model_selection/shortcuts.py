@@ -53,6 +53,7 @@ def shortcut(estimator: Any, options: Options, prepare: Prepare, asked: Asked, c
             warnings.simplefilter("always")
             job = prepare(estimator, options)
             job.check_finite()
+            _check_spread(job)
             wanted = asked()
     except Overlap as overlap:
         return None, cv if makes_the_same(cv) else overlap.cv
@@ -101,6 +102,13 @@ def makes_the_same(cv: Any) -> bool:
     drawn = getattr(cv, "random_state", 0)
     steady = isinstance(drawn, int | np.integer) or (drawn is None and not getattr(cv, "shuffle", True))
     return type(cv).__module__.startswith("sklearn.") and steady
+
+
+def _check_spread(job: Job) -> None:
+    """Raise where features are constant and what scikit-learn makes of rounding hangs on how the table is stored."""
+    X = job.rows.X
+    if getattr(job.learner, "reads_rounding", False) and hasattr(job.X, "columns") and (X[0] == X).all(axis=0).any():
+        raise InputError("X has a constant column, whose rounding scikit-learn reads in the order of the data frame.")
 
 
 def _in_an_order_of_its_own(cv: Any) -> bool:

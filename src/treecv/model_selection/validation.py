@@ -288,11 +288,8 @@ def cross_val_predict(
     job = job_of("cross_val_predict", X, y, groups, cv, params)
 
     def asked() -> frozenset[str]:
-        kept = (
-            getattr(getattr(y, "dtype", None), "kind", "i") in "biufUS"
-        )  # others become what scikit-learn makes of them
-        known = method in _METHODS and (kept or not options.auto)
-        return frozenset({"predictions"} if known else {"predictions", "other answers"})
+        needs = frozenset({"predictions"})
+        return needs if method in _METHODS and (_keeps(y) or not options.auto) else needs | _OTHER
 
     way = enter(estimator, strategy, cv, options, job, (X, y, groups), asked)
     if isinstance(way, Job):
@@ -337,7 +334,8 @@ def job_of(caller: str, X: Any, y: Any, groups: Any, cv: Any, params: Any, scori
 
 def _keeps(y: Any) -> bool:
     """Whether labels stay what they are: others become what scikit-learn makes of them."""
-    return getattr(getattr(y, "dtype", None), "kind", "i") in "biufUS"
+    dtype = getattr(y, "dtype", np.dtype(int))
+    return isinstance(dtype, np.dtype) and dtype.kind in "biufUS"
 
 
 def _pooled(aggregate: str) -> bool:

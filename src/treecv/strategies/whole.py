@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecv.data import Feed, Rows
+from treecv.errors import CapabilityError
 from treecv.learner import Schema
 from treecv.probes import Sink
 from treecv.records import Counts
@@ -40,5 +41,7 @@ def _values(learner: Any, schema: Schema, feed: Feed) -> NDArray[np.float64]:
     else:
         if "prepared" not in shared:
             shared["prepared"] = learner.prepare(schema, Rows(rows.X, rows.y, rows.weights))
+        if hasattr(learner, "unsteady") and (reason := learner.unsteady(shared["prepared"])):
+            raise CapabilityError(f"{reason}. Use strategy='auto', which leaves that to scikit-learn.")
         values = learner.held_out(schema, feed, shared["prepared"])
     return values

@@ -190,6 +190,8 @@ class Discriminant(Exact):
 class LinearDiscriminant(Discriminant):
     """LinearDiscriminantAnalysis."""
 
+    reads_rounding = True
+
     def _learner(self, schema: Schema) -> LDA:
         model, scaler = self.model, self.scaler
         return LDA(

@@ -29,6 +29,10 @@ def recognised(estimator: Any, steps: list[tuple[str, Any]], schema: Schema) -> 
     return Kernel(estimator, learner, schema)
 
 
+_STEADY = 1e7
+"""The condition of a matrix up to which nine digits are left."""
+
+
 class Kernel(Exact):
     """A kernel regression."""
 
@@ -36,6 +40,15 @@ class Kernel(Exact):
     def outputs(self) -> int:
         """A number for each target."""
         return self.schema.n_outputs
+
+    def unsteady(self, prepared: Any) -> str:
+        """Why scikit-learn's own answer hangs on rounding, where it does."""
+        worst = max(float(dual.condition) for dual in prepared)
+        if worst < _STEADY:
+            return ""
+        return (
+            f"the kernel matrix has the condition {worst:.1g}, so answers hang on rounding; a larger alpha would help"
+        )
 
     def answered(self, method: str, values: NDArray[np.float64]) -> NDArray[Any]:
         """Predictions are the values."""
