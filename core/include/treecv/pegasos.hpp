@@ -127,11 +127,11 @@ class Pegasos {
     }
 
     // How many blocks a row has, where that leaves room in the registers; else 0.
-    int resident() const {
+    int resident() const
+        requires(TREECV_REGISTER_BYTES == block_bytes)
+    {
         const std::int64_t blocks = padding_.width() / treecv::lanes<T>;
-        return TREECV_REGISTER_BYTES == block_bytes && padding_.completes() && blocks <= 4
-                   ? static_cast<int>(blocks)
-                   : 0;
+        return padding_.completes() && blocks <= 4 ? static_cast<int>(blocks) : 0;
     }
 
     // The signed distance from the boundary, in units of the margin: 0 where nothing was learnt.
