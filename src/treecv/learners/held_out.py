@@ -16,13 +16,14 @@ and sums have `copy` and `add`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from treecv.data import Feed, Rows
+from treecv.learner import State
 from treecv.learners.moments import Array, Room, all_but_one, blocks, stored, targets_of, without_training
 
 SumsOf: TypeAlias = Callable[[Rows], Any]
@@ -57,6 +58,39 @@ class Fit:
         """The prediction at zero."""
         intercept: Array = self.constant - self.centre @ self.coef
         return intercept
+
+
+class OfSums:
+    """What linear models have in common whose states are sums over rows, that add up."""
+
+    __slots__ = ()
+
+    order_free: ClassVar[bool] = True
+    call_free: ClassVar[bool] = True
+    several_targets: ClassVar[bool] = True
+    closed: ClassVar[bool] = True
+
+    def fit(self, state: State, n_features: int) -> Fit | None:
+        """The coefficients of all targets; None before there are rows."""
+        raise NotImplementedError  # pragma: no cover - each has its own
+
+    def copy(self, state: State) -> State:
+        """An independent state."""
+        return state.copy()
+
+    def merge(self, state: State, other: State) -> None:
+        """Let `state` learn what `other` has learnt."""
+        state.add(other)
+
+    def predict(self, state: State, rows: Rows) -> Array:
+        """One prediction a row and target; NaN before there are rows."""
+        d = rows.X.shape[1]
+        fit, predicted = self.fit(state, d), np.full((len(rows), len(state.origin) - d), np.nan)
+        room = Room()
+        if fit is not None:
+            for part, block in blocks(rows, d):
+                predicted[part] = fit.predict(block.X, room)
+        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Indicators:
     order_free: ClassVar[bool] = True
     call_free: ClassVar[bool] = True
     margins: ClassVar[bool] = True
+    closed: ClassVar[bool] = True
 
     @property
     def weighs(self) -> bool:

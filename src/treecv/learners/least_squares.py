@@ -6,15 +6,14 @@ squared them. What lies below a share of the largest is left out, as LAPACK's `g
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
 
 from treecv.data import Feed, Rows
 from treecv.learner import Schema, State
-from treecv.learners.held_out import KEPT, Basis, Fit, held_out
-from treecv.learners.moments import Array, Room, blocks, near, targets_of
+from treecv.learners.held_out import KEPT, Basis, Fit, OfSums, held_out
+from treecv.learners.moments import Array, blocks, near, targets_of
 from treecv.learners.ridge import deviations, shaped, trainings
 
 _NOTHING = 1e-13
@@ -83,7 +82,7 @@ def triangle_of(rows: Rows) -> Triangle:
 
 
 @dataclass(frozen=True, slots=True)
-class LeastSquares:
+class LeastSquares(OfSums):
     """Linear regression; of all solutions that are equally good, the one with the smallest coefficients.
 
     Parameters
@@ -110,11 +109,6 @@ class LeastSquares:
     centres: bool = False
     scales: bool = False
 
-    order_free: ClassVar[bool] = True
-    call_free: ClassVar[bool] = True
-    several_targets: ClassVar[bool] = True
-    closed: ClassVar[bool] = True
-
     @property
     def weighs(self) -> bool:
         """A scaler before the model knows no weights."""
@@ -124,27 +118,9 @@ class LeastSquares:
         """A state that has learnt nothing."""
         return Triangle.empty(schema.n_features + schema.n_outputs)
 
-    def copy(self, state: State) -> State:
-        """An independent state."""
-        return state.copy()
-
     def update(self, state: State, rows: Rows) -> None:
         """Let `state` learn `rows`."""
         state.add(triangle_of(rows))
-
-    def merge(self, state: State, other: State) -> None:
-        """Let `state` learn what `other` has learnt."""
-        state.add(other)
-
-    def predict(self, state: State, rows: Rows) -> Array:
-        """One prediction a row and target; NaN before there are rows."""
-        d = rows.X.shape[1]
-        fit, predicted = self.fit(state, d), np.full((len(rows), len(state.origin) - d), np.nan)
-        room = Room()
-        if fit is not None:
-            for part, block in blocks(rows, d):
-                predicted[part] = fit.predict(block.X, room)
-        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
     def fit(self, state: Triangle, n_features: int) -> Fit | None:
         """The coefficients of all targets; None before there are rows."""

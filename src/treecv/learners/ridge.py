@@ -6,7 +6,7 @@ cross-validation is Golub, Heath and Wahba's, Technometrics 21 (1979).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -15,7 +15,7 @@ from scipy.linalg import lapack
 
 from treecv.data import Feed, Rows
 from treecv.learner import Schema, State
-from treecv.learners.held_out import FEW, KEPT, Basis, Fit, Merging, held_out
+from treecv.learners.held_out import FEW, KEPT, Basis, Fit, Merging, OfSums, held_out
 from treecv.learners.kernel_ridge import KernelRidge
 from treecv.learners.moments import Array, Moments, Room, blocks, moments_of, targets_of
 
@@ -141,7 +141,7 @@ def _whitener(squares: Array) -> Array | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Ridge:
+class Ridge(OfSums):
     """Ridge regression.
 
     Parameters
@@ -169,11 +169,6 @@ class Ridge:
     centres: bool = False
     scales: bool = False
 
-    order_free: ClassVar[bool] = True
-    call_free: ClassVar[bool] = True
-    several_targets: ClassVar[bool] = True
-    closed: ClassVar[bool] = True
-
     @property
     def weighs(self) -> bool:
         """A scaler before the model knows no weights."""
@@ -183,17 +178,9 @@ class Ridge:
         """A state that has learnt nothing."""
         return Moments.empty(schema.n_features + schema.n_outputs)
 
-    def copy(self, state: State) -> State:
-        """An independent state."""
-        return state.copy()
-
     def update(self, state: State, rows: Rows) -> None:
         """Let `state` learn `rows`."""
         state.add(moments_of(rows))
-
-    def merge(self, state: State, other: State) -> None:
-        """Let `state` learn what `other` has learnt."""
-        state.add(other)
 
     def unlearnable(self, state: State, rows: Rows) -> bool:
         """Whether the other rows have enough of every direction for a difference to keep its digits."""
@@ -217,16 +204,6 @@ class Ridge:
             return None
         coef, constant = ([getattr(fit, name) for fit in fits] for name in ("coef", "constant"))
         return Fit(fits[0].centre, self._chosen(coef), self._chosen(constant))
-
-    def predict(self, state: State, rows: Rows) -> Array:
-        """One prediction a row and target; NaN before there are rows."""
-        d = rows.X.shape[1]
-        fit, predicted = self.fit(state, d), np.full((len(rows), len(state.origin) - d), np.nan)
-        room = Room()
-        if fit is not None:
-            for part, block in blocks(rows, d):
-                predicted[part] = fit.predict(block.X, room)
-        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
     def prepare(self, schema: Schema, rows: Rows) -> Any:
         """What all partitionings of the same rows share."""
