@@ -201,8 +201,6 @@ def counted(draw, kind):
         chosen["alpha"] = small * (0.1 + random.random(d))
     if draw(st.integers(0, 3)) == 0:
         X *= 0.37 * 10.0 ** random.integers(-4, 4, (len(y), 1))
-    if kind is ComplementNB:
-        chosen["norm"] = False
     if kind is BernoulliNB:
         chosen["binarize"] = draw(st.sampled_from([0.0, 0.5, None]))
         X = np.minimum(X, 1) if chosen["binarize"] is None else X

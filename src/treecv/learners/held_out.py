@@ -65,10 +65,18 @@ class OfSums:
 
     __slots__ = ()
 
+    centres: bool
+    scales: bool
+
     order_free: ClassVar[bool] = True
     call_free: ClassVar[bool] = True
     several_targets: ClassVar[bool] = True
     closed: ClassVar[bool] = True
+
+    @property
+    def weighs(self) -> bool:
+        """A scaler before the model knows no weights."""
+        return not (self.centres or self.scales)
 
     def fit(self, state: State, n_features: int) -> Fit | None:
         """The coefficients of all targets; None before there are rows."""

@@ -109,11 +109,6 @@ class LeastSquares(OfSums):
     centres: bool = False
     scales: bool = False
 
-    @property
-    def weighs(self) -> bool:
-        """A scaler before the model knows no weights."""
-        return not (self.centres or self.scales)
-
     def init(self, schema: Schema) -> State:
         """A state that has learnt nothing."""
         return Triangle.empty(schema.n_features + schema.n_outputs)
